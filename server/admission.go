@@ -11,8 +11,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
+	"github.com/capstan-dev/capstan/server/internal/admissionpolicies"
 	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
@@ -36,17 +38,20 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Mutating: logins[0], Validating: logins[1], Store: s.store, Catalog: s.catalog, Services: s.backends, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: int(s.cfg.MaxRequestBytes),
-		Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
-			return s.reader.Get(ctx, "", "namespaces", "", name)
-		}})
+	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: s.authz, Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
+		return s.reader.Get(ctx, "", "namespaces", "", name)
+	}}
+	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Mutating: logins[0], Validating: logins[1], Store: s.store, Matcher: matcher, Services: s.backends, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: int(s.cfg.MaxRequestBytes)})
 	if err != nil {
 		return err
 	}
 	if s.quotas, err = quota.Open(ctx, quota.Config{Configuration: s.cfg.Quota, Store: s.store, Catalog: s.catalog, Clock: s.cfg.Clock, Log: s.log}); err != nil {
 		return err
 	}
-	config.Webhooks, config.Quotas, config.Metrics = s.webhooks, s.quotas, s.metrics.PodSecurity
+	if s.policies, err = admissionpolicies.Open(ctx, admissionpolicies.Config{Store: s.store, Matcher: matcher, Objects: s.reader, Log: s.log}); err != nil {
+		return err
+	}
+	config.Webhooks, config.Policies, config.Quotas, config.Metrics = s.webhooks, s.policies, s.quotas, s.metrics.PodSecurity
 	config.RemoteRights = slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook)
 	s.admission = admission.New(&cluster{s.reader, s.kept, s.authz, s.rbac, s.catalog}, config)
 	if s.cfg.wrapAdmission != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
@@ -30,6 +31,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
+	"github.com/capstan-dev/capstan/server/internal/admissionpolicies"
 	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
 	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -69,6 +71,7 @@ type Server struct {
 	kept            *admissionobjects.Objects
 	webhooks        *admissionwebhooks.Webhooks
 	quotas          *quota.Quotas
+	policies        *admissionpolicies.Policies
 	services        *addresses.Services
 	backends        *backends.Backends
 	extensions      *extensions.Extensions
@@ -130,6 +133,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s.controllers.Run(s.extensions.Run)
 	if s.flow != nil {
 		s.controllers.Run(s.flow.Lend)
+	}
+	if controller.Enabled(s.cfg.Controllers, controller.PolicyStatus) {
+		s.controllers.Run(func(ctx context.Context) { s.policies.CheckTypes(ctx, s.objects) })
 	}
 	go s.sweeper.Run(s.done)
 	go s.serve(ctx)

@@ -93,6 +93,9 @@ func (s *Server) closeParts() error {
 	if s.nodes != nil {
 		s.nodes.Close()
 	}
+	if s.policies != nil {
+		s.policies.Close()
+	}
 	if s.webhooks != nil {
 		s.webhooks.Close()
 	}

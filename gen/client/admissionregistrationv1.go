@@ -15,6 +15,16 @@ func (g AdmissionregistrationV1) MutatingWebhookConfigurations() client.Resource
 	return client.NewResource[admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, admissionregistrationv1.MutatingWebhookConfigurationList](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingwebhookconfigurations", Namespaced: false}, "")
 }
 
+// ValidatingAdmissionPolicies gives the objects of kind ValidatingAdmissionPolicy.
+func (g AdmissionregistrationV1) ValidatingAdmissionPolicies() client.Resource[admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicy, admissionregistrationv1.ValidatingAdmissionPolicyList] {
+	return client.NewResource[admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicy, admissionregistrationv1.ValidatingAdmissionPolicyList](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingadmissionpolicies", Namespaced: false}, "")
+}
+
+// ValidatingAdmissionPolicyBindings gives the objects of kind ValidatingAdmissionPolicyBinding.
+func (g AdmissionregistrationV1) ValidatingAdmissionPolicyBindings() client.Resource[admissionregistrationv1.ValidatingAdmissionPolicyBinding, *admissionregistrationv1.ValidatingAdmissionPolicyBinding, admissionregistrationv1.ValidatingAdmissionPolicyBindingList] {
+	return client.NewResource[admissionregistrationv1.ValidatingAdmissionPolicyBinding, *admissionregistrationv1.ValidatingAdmissionPolicyBinding, admissionregistrationv1.ValidatingAdmissionPolicyBindingList](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingadmissionpolicybindings", Namespaced: false}, "")
+}
+
 // ValidatingWebhookConfigurations gives the objects of kind ValidatingWebhookConfiguration.
 func (g AdmissionregistrationV1) ValidatingWebhookConfigurations() client.Resource[admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration, admissionregistrationv1.ValidatingWebhookConfigurationList] {
 	return client.NewResource[admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration, admissionregistrationv1.ValidatingWebhookConfigurationList](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingwebhookconfigurations", Namespaced: false}, "")

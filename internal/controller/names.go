@@ -22,11 +22,12 @@ const (
 	BootstrapSigner  = "bootstrapsigner"
 	TokenCleaner     = "tokencleaner"
 	ResourceQuota    = "resourcequota"
+	PolicyStatus     = "validatingadmissionpolicy-status-controller" // newer than 1.25; the server runs it itself
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota, RootCA, ServiceAccount, AccountToken, TokenCleaner}
+	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota, RootCA, ServiceAccount, AccountToken, TokenCleaner, PolicyStatus}
 }
 
 // otherControllers are the other controllers of kube-controller-manager 1.25. Selections that

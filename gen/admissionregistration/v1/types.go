@@ -6,6 +6,47 @@ import (
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 )
 
+// AuditAnnotation: An annotation of audit events.
+type AuditAnnotation struct {
+	// Key, which with the name of the policy in front (name/key) is a qualified name.
+	Key string `json:"key"`
+	// Expression in CEL for the value, a text; null and an empty text add no annotation.
+	ValueExpression string `json:"valueExpression"`
+}
+
+// ExpressionWarning: Mistakes of one expression.
+type ExpressionWarning struct {
+	// Path of the expression in the policy.
+	FieldRef string `json:"fieldRef"`
+	// For each kind that it is checked for, the kind and the mistake.
+	Warning string `json:"warning"`
+}
+
+// MatchCondition: A condition that a request has to meet for something to be asked about it.
+type MatchCondition struct {
+	// Name of the condition, unlike that of any other in the list.
+	Name string `json:"name"`
+	// Condition in CEL. It sees object, oldObject, request, authorizer and in policies with parameters
+	// params.
+	Expression string `json:"expression"`
+}
+
+// MatchResources: The requests that a policy or its binding is for.
+type MatchResources struct {
+	// Restricts it to objects in namespaces with these labels. A namespace is tested itself, other objects
+	// without a namespace always match. Empty matches all.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// Restricts it to objects with these labels, before or after the change. Empty matches all.
+	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
+	// Operations and resources that it is for; one match is enough.
+	ResourceRules []NamedRuleWithOperations `json:"resourceRules,omitempty"`
+	// Operations and resources that it is not for, even if resourceRules match.
+	ExcludeResourceRules []NamedRuleWithOperations `json:"excludeResourceRules,omitempty"`
+	// Equivalent (default) also matches a resource that is changed through another version than the rules
+	// name; Exact does not.
+	MatchPolicy *string `json:"matchPolicy,omitempty"`
+}
+
 // MutatingWebhook: One endpoint that is sent objects to change, and when.
 type MutatingWebhook struct {
 	// Name of the webhook as a full domain name of at least three parts, unlike that of any other in the
@@ -33,6 +74,9 @@ type MutatingWebhook struct {
 	// Versions of AdmissionReview that the endpoint reads, the best first. The first that the server knows
 	// is used.
 	AdmissionReviewVersions []string `json:"admissionReviewVersions"`
+	// Further conditions for requests that the webhook is called for. One that is false suffices to pass
+	// it.
+	MatchConditions []MatchCondition `json:"matchConditions,omitempty"`
 	// Whether the webhook is called again when a later one changed the object: Never (default) or
 	// IfNeeded.
 	ReinvocationPolicy *string `json:"reinvocationPolicy,omitempty"`
@@ -57,6 +101,48 @@ type MutatingWebhookConfigurationList struct {
 	Metadata metav1.ListMeta `json:"metadata"`
 	// The objects of the list.
 	Items []MutatingWebhookConfiguration `json:"items"`
+}
+
+// NamedRuleWithOperations: Operations on resources, or on objects of some names, that a policy is for.
+// All members have to match.
+type NamedRuleWithOperations struct {
+	// Names of the objects; none stand for all.
+	ResourceNames []string `json:"resourceNames,omitempty"`
+	// CREATE, UPDATE, DELETE, CONNECT, or * alone for all of them.
+	Operations []string `json:"operations,omitempty"`
+	// API groups; "" is the core group, * alone stands for all.
+	APIGroups []string `json:"apiGroups,omitempty"`
+	// API versions; * alone stands for all.
+	APIVersions []string `json:"apiVersions,omitempty"`
+	// Plural names: pods for the objects, pods/log for a subresource, */scale for that of all resources,
+	// pods/* for all of pods, * for all but subresources, */* for everything.
+	Resources []string `json:"resources,omitempty"`
+	// Cluster matches resources without namespace (namespaces among them), Namespaced those with one, *
+	// (default) both.
+	Scope *string `json:"scope,omitempty"`
+}
+
+// ParamKind: The kind of the objects that parametrize a policy.
+type ParamKind struct {
+	// Group and version of the kind, as objects name them.
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name of the kind.
+	Kind string `json:"kind,omitempty"`
+}
+
+// ParamRef: The objects whose values are the parameters of a policy, by name or by labels.
+type ParamRef struct {
+	// Name of the one object. Not together with selector.
+	Name string `json:"name,omitempty"`
+	// Namespace of the objects, only for kinds with namespaces. Without it, the namespace of the request's
+	// object counts.
+	Namespace string `json:"namespace,omitempty"`
+	// Labels of the objects, each of which the policy is evaluated with. {} selects all. Not together with
+	// name.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// What counts when there is no such object: Allow lets the request pass, Deny is a failure of the
+	// policy.
+	ParameterNotFoundAction *string `json:"parameterNotFoundAction,omitempty"`
 }
 
 // Rule: Resources that something applies to, by group, version and name.
@@ -102,6 +188,100 @@ type ServiceReference struct {
 	Port *int32 `json:"port,omitempty"`
 }
 
+// TypeChecking: Mistakes of types in the expressions of a policy, given the kinds that it is for.
+type TypeChecking struct {
+	// The mistakes, by expression.
+	ExpressionWarnings []ExpressionWarning `json:"expressionWarnings,omitempty"`
+}
+
+// ValidatingAdmissionPolicy: Rules in CEL that objects have to follow on their way to the store. A
+// binding puts the policy in effect.
+type ValidatingAdmissionPolicy struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name, labels and other identifying metadata of the validating admission policy.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The rules.
+	Spec ValidatingAdmissionPolicySpec `json:"spec"`
+	// What the server has found out about the policy.
+	Status ValidatingAdmissionPolicyStatus `json:"status"`
+}
+
+// ValidatingAdmissionPolicyBinding: Puts a validating admission policy in effect, with parameters, for
+// some or all of its requests.
+type ValidatingAdmissionPolicyBinding struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name, labels and other identifying metadata of the validating admission policy binding.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The policy, its parameters and requests.
+	Spec ValidatingAdmissionPolicyBindingSpec `json:"spec"`
+}
+
+// ValidatingAdmissionPolicyBindingList: A list of objects of kind ValidatingAdmissionPolicyBinding.
+type ValidatingAdmissionPolicyBindingList struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Metadata of the list.
+	Metadata metav1.ListMeta `json:"metadata"`
+	// The objects of the list.
+	Items []ValidatingAdmissionPolicyBinding `json:"items"`
+}
+
+// ValidatingAdmissionPolicyBindingSpec: A policy in effect.
+type ValidatingAdmissionPolicyBindingSpec struct {
+	// Name of the policy. A binding to a missing one has no effect.
+	PolicyName string `json:"policyName,omitempty"`
+	// The parameters, if the policy has a kind of them.
+	ParamRef *ParamRef `json:"paramRef,omitempty"`
+	// Restricts the binding to some of the requests that the policy is for.
+	MatchResources *MatchResources `json:"matchResources,omitempty"`
+	// What a broken rule leads to, each once: Deny refuses the request, Warn sends a warning, Audit
+	// annotates audit events. Not Deny and Warn together.
+	ValidationActions []string `json:"validationActions,omitempty"`
+}
+
+// ValidatingAdmissionPolicyList: A list of objects of kind ValidatingAdmissionPolicy.
+type ValidatingAdmissionPolicyList struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Metadata of the list.
+	Metadata metav1.ListMeta `json:"metadata"`
+	// The objects of the list.
+	Items []ValidatingAdmissionPolicy `json:"items"`
+}
+
+// ValidatingAdmissionPolicySpec: Requests, and the rules that they have to follow.
+type ValidatingAdmissionPolicySpec struct {
+	// Kind of the objects that bindings may name as params of the expressions. None if absent.
+	ParamKind *ParamKind `json:"paramKind,omitempty"`
+	// The requests that the policy is for; at least one rule for resources. Configurations of admission
+	// itself never match.
+	MatchConstraints *MatchResources `json:"matchConstraints,omitempty"`
+	// Conditions that a request has to meet.
+	Validations []Validation `json:"validations,omitempty"`
+	// What an expression without a value means: Fail (default) counts as a broken rule, Ignore goes on
+	// without it.
+	FailurePolicy *string `json:"failurePolicy,omitempty"`
+	// Annotations of the audit events about the request.
+	AuditAnnotations []AuditAnnotation `json:"auditAnnotations,omitempty"`
+	// Further conditions for requests that the policy is for. One that is false suffices to pass the
+	// request.
+	MatchConditions []MatchCondition `json:"matchConditions,omitempty"`
+	// Named expressions for the others.
+	Variables []Variable `json:"variables,omitempty"`
+}
+
+// ValidatingAdmissionPolicyStatus: What the server has found out about a policy.
+type ValidatingAdmissionPolicyStatus struct {
+	// Value of metadata.generation of the policy that this is about.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Mistakes of types in the expressions. Present as soon as they were looked for.
+	TypeChecking *TypeChecking `json:"typeChecking,omitempty"`
+	// Current observations about the policy, one entry per condition type.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
 // ValidatingWebhook: One endpoint that is asked whether objects are acceptable, and when.
 type ValidatingWebhook struct {
 	// Name of the webhook as a full domain name of at least three parts, unlike that of any other in the
@@ -129,6 +309,9 @@ type ValidatingWebhook struct {
 	// Versions of AdmissionReview that the endpoint reads, the best first. The first that the server knows
 	// is used.
 	AdmissionReviewVersions []string `json:"admissionReviewVersions"`
+	// Further conditions for requests that the webhook is called for. One that is false suffices to pass
+	// it.
+	MatchConditions []MatchCondition `json:"matchConditions,omitempty"`
 }
 
 // ValidatingWebhookConfiguration: Webhooks that may refuse objects on their way to the store but
@@ -150,6 +333,28 @@ type ValidatingWebhookConfigurationList struct {
 	Metadata metav1.ListMeta `json:"metadata"`
 	// The objects of the list.
 	Items []ValidatingWebhookConfiguration `json:"items"`
+}
+
+// Validation: A condition that a request has to meet, and the answer to one that does not.
+type Validation struct {
+	// Condition in CEL. It sees object, oldObject, request, params, namespaceObject, variables and
+	// authorizer.
+	Expression string `json:"expression"`
+	// The answer, without line breaks. Without it the expression is shown.
+	Message string `json:"message,omitempty"`
+	// Reason of the answer: Forbidden, Invalid (default, code 422) or RequestEntityTooLarge.
+	Reason *string `json:"reason,omitempty"`
+	// Expression in CEL for the answer, instead of the message. It does not see authorizer.
+	MessageExpression string `json:"messageExpression,omitempty"`
+}
+
+// Variable: A named expression that later ones use as variables.name. It is evaluated when it is first
+// used.
+type Variable struct {
+	// Name, an identifier of CEL unlike that of any other variable.
+	Name string `json:"name"`
+	// Expression in CEL. It sees what validations see, and the variables before it.
+	Expression string `json:"expression"`
 }
 
 // WebhookClientConfig: How to reach a webhook: either a URL or a service.

@@ -19,6 +19,38 @@ func (x *MutatingWebhookConfigurationList) SetKind() {
 }
 
 // SetKind fills in Kind and APIVersion.
+func (x *ValidatingAdmissionPolicy) SetKind() {
+	x.Kind, x.APIVersion = "ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1"
+}
+
+// GetName returns the name of the object.
+func (x *ValidatingAdmissionPolicy) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *ValidatingAdmissionPolicy) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *ValidatingAdmissionPolicyBinding) SetKind() {
+	x.Kind, x.APIVersion = "ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1"
+}
+
+// GetName returns the name of the object.
+func (x *ValidatingAdmissionPolicyBinding) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *ValidatingAdmissionPolicyBinding) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *ValidatingAdmissionPolicyBindingList) SetKind() {
+	x.Kind, x.APIVersion = "ValidatingAdmissionPolicyBindingList", "admissionregistration.k8s.io/v1"
+}
+
+// SetKind fills in Kind and APIVersion.
+func (x *ValidatingAdmissionPolicyList) SetKind() {
+	x.Kind, x.APIVersion = "ValidatingAdmissionPolicyList", "admissionregistration.k8s.io/v1"
+}
+
+// SetKind fills in Kind and APIVersion.
 func (x *ValidatingWebhookConfiguration) SetKind() {
 	x.Kind, x.APIVersion = "ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"
 }

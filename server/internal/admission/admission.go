@@ -88,6 +88,14 @@ type Webhooks interface {
 	Check(ctx context.Context, r *Request) error
 }
 
+// Policies are the admission policies of the cluster.
+type Policies interface {
+	// Waits reports whether a policy may be for such a write.
+	Waits(o Operation, resource *api.Resource, subresource string) bool
+	// Check applies the validating policies.
+	Check(ctx context.Context, r *Request) error
+}
+
 // is reports whether the write is to an object itself, of that type.
 func (r *Request) is(group, plural string) bool {
 	return r.Subresource == "" && r.Resource.Plural == plural && r.Resource.GV.Group == group
@@ -219,6 +227,18 @@ func (c *Chain) askMutating(ctx context.Context, r *Request) error {
 		}
 	}
 	return again(ctx)
+}
+
+// checkPolicies applies the validating policies.
+func (c *Chain) checkPolicies(ctx context.Context, r *Request) error {
+	if c.config.Policies == nil {
+		return nil
+	}
+	return c.config.Policies.Check(ctx, r)
+}
+
+func (c *Chain) awaitsPolicies(o Operation, resource *api.Resource, subresource string) bool {
+	return c.config.Policies != nil && c.config.Policies.Waits(o, resource, subresource)
 }
 
 func (c *Chain) awaitsWebhooks(o Operation, resource *api.Resource, subresource string) bool {

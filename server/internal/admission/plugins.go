@@ -39,7 +39,7 @@ func (p *plugin) handles(o Operation) bool {
 // mutatingWebhook is the plug-in that may have the others see the object again.
 const mutatingWebhook = "MutatingAdmissionWebhook"
 
-// plugins are all plug-ins of 1.25, in the order in which they run.
+// plugins are all plug-ins of 1.25, and those of policies, in the order in which they run.
 var plugins = [...]plugin{
 	{name: "AlwaysAdmit", optional: true, holds: true},
 	{name: "NamespaceAutoProvision", optional: true},
@@ -72,6 +72,7 @@ var plugins = [...]plugin{
 	{name: "DefaultIngressClass"},
 	{name: "DenyServiceExternalIPs", optional: true},
 	{name: mutatingWebhook, admit: (*Chain).askMutating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
+	{name: "ValidatingAdmissionPolicy", check: (*Chain).checkPolicies, deletes: true, connects: true, waits: (*Chain).awaitsPolicies},
 	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
 	{name: "ResourceQuota", check: (*Chain).charge},
 	{name: "AlwaysDeny", optional: true},

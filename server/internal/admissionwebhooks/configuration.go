@@ -8,6 +8,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/webhook"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 )
 
 // configuration is the webhooks of one configuration object.
@@ -15,16 +16,16 @@ type configuration struct{ hooks []*hook }
 
 // hook is one webhook of a configuration. It never changes.
 type hook struct {
-	name, configuration         string
-	rules                       []rule
-	namespaceLabels, ownLabels  labelSelector
-	equivalent, ignoresFailures bool
-	mutating                    bool
-	again                       bool   // it wants to see later changes
-	dryRun                      bool   // it may be called for a dry run
-	review                      string // the version of the reviews: the first wanted one that is known; "" for none
-	timeout                     time.Duration
-	connect                     func() (*webhook.Client, error) // once
+	name, configuration string
+	constraints         matching.Constraints
+	conditions          *matching.Conditions
+	ignoresFailures     bool
+	mutating            bool
+	again               bool   // it wants to see later changes
+	dryRun              bool   // it may be called for a dry run
+	review              string // the version of the reviews: the first wanted one that is known; "" for none
+	timeout             time.Duration
+	connect             func() (*webhook.Client, error) // once
 }
 
 // read is the decoder of configurations.
@@ -44,15 +45,11 @@ func read(resolver webhook.Resolver, logins *webhook.Logins, mutating bool) func
 func readHook(v document.Value, resolver webhook.Resolver, logins *webhook.Logins) *hook {
 	h := &hook{
 		name:            strings.Clone(v.Get("name").Text()),
-		namespaceLabels: readSelector(v.Get("namespaceSelector")),
-		ownLabels:       readSelector(v.Get("objectSelector")),
-		equivalent:      v.Get("matchPolicy").Equals("Equivalent"),
+		constraints:     matching.Read(v, "rules", ""),
+		conditions:      matching.ReadConditions(v.Get("matchConditions"), false),
 		ignoresFailures: v.Get("failurePolicy").Equals("Ignore"),
 		dryRun:          v.Get("sideEffects").Equals("None") || v.Get("sideEffects").Equals("NoneOnDryRun"),
 		timeout:         defaultTimeout,
-	}
-	for _, r := range v.Get("rules").Elements() {
-		h.rules = append(h.rules, readRule(r))
 	}
 	if seconds, ok := v.Get("timeoutSeconds").Int(); ok {
 		h.timeout = time.Duration(seconds) * time.Second

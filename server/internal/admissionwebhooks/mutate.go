@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
@@ -97,7 +98,7 @@ func (m *mutation) call(ctx context.Context, c *call) (changed bool, err error) 
 		return false, err
 	}
 	if changed, err = m.w.change(ctx, c, m.r, a); err != nil {
-		m.w.cfg.Metrics.Called(metrics.WebhookCall{Name: c.hook.name, Operation: words[m.r.Operation], Mutating: true, Rejected: true, Problem: internalError})
+		m.w.cfg.Metrics.Called(metrics.WebhookCall{Name: c.hook.name, Operation: matching.Words[m.r.Operation], Mutating: true, Rejected: true, Problem: internalError})
 	}
 	return changed, err
 }
@@ -163,7 +164,7 @@ func (w *Webhooks) decode(ctx context.Context, r *admission.Request, in *api.Res
 		return doc, nil
 	}
 	defer doc.Release()
-	turned, err := between(ctx, in, to, doc.Root())
+	turned, err := convert.Between(ctx, in, to, doc.Root())
 	if err != nil {
 		return nil, err
 	}
@@ -171,23 +172,6 @@ func (w *Webhooks) decode(ctx context.Context, r *admission.Request, in *api.Res
 	decoder = document.Decoder{Table: to.GV.Types(), Defaults: to.GV.Defaults, Limits: decoder.Limits}
 	doc, _, err = decoder.Decode(to.Type, turned.Root().AppendJSON(nil))
 	return doc, err
-}
-
-// between converts an object between two versions of a resource. The caller releases the
-// document.
-func between(ctx context.Context, from, to *api.Resource, v document.Value) (*document.Document, error) {
-	switch {
-	case from.ConvertsRemotely() || to.ConvertsRemotely():
-		return convert.Remotely(ctx, from, to, v)
-	case from.Conversion == nil:
-		return convert.FromStorage(ctx, to, v)
-	}
-	doc, err := convert.ToStorage(ctx, from, v)
-	if err != nil || to.Conversion == nil {
-		return doc, err
-	}
-	defer doc.Release()
-	return convert.FromStorage(ctx, to, doc.Root())
 }
 
 // replace gives an object the members of another one of its type.

@@ -13,95 +13,33 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 )
 
 // reviewGroup has the type of the reviews.
 const reviewGroup = "admission." + profile.GroupSuffix
 
-type kindName struct {
-	Group   string `json:"group"`
-	Version string `json:"version"`
-	Kind    string `json:"kind"`
-}
-
-type resourceName struct {
-	Group    string `json:"group"`
-	Version  string `json:"version"`
-	Resource string `json:"resource"`
-}
-
-// question is the request of a review.
-type question struct {
-	UID                string          `json:"uid"`
-	Kind               kindName        `json:"kind"`
-	Resource           resourceName    `json:"resource"`
-	SubResource        string          `json:"subResource,omitempty"`
-	RequestKind        kindName        `json:"requestKind"`
-	RequestResource    resourceName    `json:"requestResource"`
-	RequestSubResource string          `json:"requestSubResource,omitempty"`
-	Name               string          `json:"name,omitempty"`
-	Namespace          string          `json:"namespace,omitempty"`
-	Operation          string          `json:"operation"`
-	User               userInfo        `json:"userInfo"`
-	Object             json.RawMessage `json:"object"`
-	OldObject          json.RawMessage `json:"oldObject"`
-	DryRun             bool            `json:"dryRun"`
-	Options            json.RawMessage `json:"options"`
-}
-
-type userInfo struct {
-	Username string              `json:"username,omitempty"`
-	UID      string              `json:"uid,omitempty"`
-	Groups   []string            `json:"groups,omitempty"`
-	Extra    map[string][]string `json:"extra,omitempty"`
-}
-
-// namesOf are the names of a resource in a version, and of the kind of its bodies.
-func namesOf(of *api.Resource, subresource string) (kindName, resourceName) {
-	kind := kindName{of.GV.Group, of.GV.Version, of.Kind}
-	if sub := of.Subresource(subresource); subresource != "" && sub != nil && sub.Kind != "" {
-		kind = kindName{sub.Group, sub.Version, sub.Kind}
-	}
-	return kind, resourceName{of.GV.Group, of.GV.Version, of.Plural}
-}
-
 // ask makes the question about a write for a webhook that knows the version of a row.
-func ask(ctx context.Context, r *admission.Request, in *api.Resource) (*question, error) {
-	q := &question{UID: uuid.NewString(), SubResource: r.Subresource, RequestSubResource: r.Subresource, Name: r.Name, Namespace: r.Namespace, Operation: words[r.Operation],
-		DryRun: r.DryRun, Options: r.By.Options(r)}
-	q.Kind, q.Resource = namesOf(in, r.Subresource)
-	q.RequestKind, q.RequestResource = namesOf(r.Asked, r.Subresource)
-	q.User = userInfo{r.User.Name, r.User.UID, r.User.Groups, r.User.Extra}
-	if in.GV.Group == "" && in.Plural == "namespaces" {
-		q.Namespace = q.Name
-	}
-	var err error
-	if q.Object, err = textIn(ctx, r, r.Object, in); err == nil {
-		q.OldObject, err = textIn(ctx, r, r.Old, in)
-	}
-	return q, err
-}
-
-// textIn is an object of the write in the version of a row. Bodies of subresources with a
-// kind of their own have one version.
-func textIn(ctx context.Context, r *admission.Request, v document.Value, in *api.Resource) ([]byte, error) {
-	from := r.Resource
-	switch {
-	case !v.Exists():
-		return []byte("null"), nil
-	case r.OtherKind || from.GV.APIVersion() == in.GV.APIVersion():
-		return v.AppendJSON(nil), nil
-	}
-	doc, err := between(ctx, from, in, v)
+func ask(ctx context.Context, r *admission.Request, in *api.Resource) (*matching.Question, error) {
+	seen, err := matching.See(ctx, r, in)
 	if err != nil {
 		return nil, err
 	}
-	defer doc.Release()
-	return doc.Root().AppendJSON(nil), nil
+	defer seen.Release()
+	q := matching.Ask(r, in)
+	q.UID, q.Object, q.OldObject = uuid.NewString(), textOf(seen.Object), textOf(seen.Old)
+	return q, nil
 }
 
-// text is the review with the question.
-func (q *question) text(version string) ([]byte, error) {
+func textOf(obj document.Value) []byte {
+	if !obj.Exists() {
+		return []byte("null")
+	}
+	return obj.AppendJSON(nil)
+}
+
+// reviewText is the review with the question.
+func reviewText(q *matching.Question, version string) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"kind":"AdmissionReview","apiVersion":"%s/%s","request":`, reviewGroup, version)
 	to := json.NewEncoder(&b)

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -24,7 +25,7 @@ func BenchmarkNoConfiguration(b *testing.B) {
 	}
 	defer s.Close()
 	c := catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta())
-	w, err := Open(context.Background(), Config{Store: s, Catalog: c, Log: slog.Default()})
+	w, err := Open(context.Background(), Config{Store: s, Matcher: &matching.Matcher{Catalog: c}, Log: slog.Default()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,28 +14,25 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // Config holds the dependencies of the webhooks.
 type Config struct {
 	Store    store.Store
-	Catalog  *catalog.Catalog
+	Matcher  *matching.Matcher
 	Services webhook.Resolver
 	Log      *slog.Logger
 	Metrics  metrics.Webhooks
 	MaxBytes int // of a changed object
 	// Mutating and Validating are the credentials for webhooks; nil for none.
 	Mutating, Validating *webhook.Logins
-	// Namespace reads a namespace; the document is valid until release. Errors: 404.
-	Namespace func(ctx context.Context, name string) (obj document.Value, release func(), err error)
 }
 
 // Group has the configurations.
@@ -75,7 +72,7 @@ type follower struct {
 }
 
 func follow(ctx context.Context, cfg *Config, plural string, logins *webhook.Logins, mutating bool) (*follower, error) {
-	row := cfg.Catalog.Snapshot().Stored(Group, plural)
+	row := cfg.Matcher.Catalog.Snapshot().Stored(Group, plural)
 	if row == nil {
 		return nil, fmt.Errorf("the catalog has no %s: regenerate from documents that do", plural)
 	}
@@ -121,21 +118,9 @@ func (w *Webhooks) Waits(o admission.Operation, resource *api.Resource, subresou
 	if len(mutating)+len(validating) == 0 || resource.GV.Group == Group {
 		return false
 	}
-	versions := w.versionsOf(resource)
-	mayMatch := func(h *hook) bool {
-		return slices.ContainsFunc(h.rules, func(r rule) bool {
-			return slices.ContainsFunc(versions, func(in *catalog.Row) bool { return r.mayMatch(words[o], in.Resource, subresource) })
-		})
-	}
+	may := w.cfg.Matcher.May(o, resource, subresource)
+	mayMatch := func(h *hook) bool { return may(&h.constraints) }
 	return slices.ContainsFunc(mutating, mayMatch) || slices.ContainsFunc(validating, mayMatch)
-}
-
-// versionsOf are the rows of a resource in all versions, which may be in several groups.
-func (w *Webhooks) versionsOf(resource *api.Resource) []*catalog.Row {
-	if row := w.cfg.Catalog.Snapshot().Resource(resource.GV.Group, resource.GV.Version, resource.Plural); row != nil {
-		return row.Versions.Rows
-	}
-	return nil
 }
 
 // Check asks the validating webhooks that match a write, all at the same time. The first
@@ -195,72 +180,33 @@ func showRevision(r *admission.Request) {
 	}
 }
 
-// match is the version in which a webhook reviews a write, nil if it does not: that of the
-// request, or another one that the rules name.
+// match is the version in which a webhook reviews a write, nil if it does not.
 func (w *Webhooks) match(ctx context.Context, h *hook, r *admission.Request) (*api.Resource, error) {
-	selects := func(obj document.Value) bool { // options of connections have no labels, not even none
-		return obj.Exists() && r.Operation != admission.Connect && h.ownLabels.matches(obj)
+	in, err := w.cfg.Matcher.Match(ctx, &h.constraints, r)
+	if err != nil || in == nil || h.conditions == nil {
+		return in, err
 	}
-	if len(h.ownLabels) > 0 && !selects(r.Object) && !selects(r.Old) {
+	seen, err := matching.See(ctx, r, in)
+	if err != nil {
+		return nil, api.Internal(err.Error())
+	}
+	defer seen.Release()
+	input := w.cfg.Matcher.Input(r, seen, w.cfg.Matcher.Rights(ctx, r))
+	defer input.Release()
+	switch matches, err := h.conditions.Match(ctx, input); {
+	case err != nil && !h.ignoresFailures:
+		return nil, api.Forbidden(r.Asked.GroupResource(), r.Name, err.Error())
+	case !matches:
 		return nil, nil
-	}
-	in := h.version(r, w.versionsOf)
-	if in == nil {
-		return nil, nil
-	}
-	if selected, err := w.inNamespace(ctx, h, r); err != nil || !selected {
-		return nil, err
 	}
 	return in, nil
-}
-
-func (h *hook) version(r *admission.Request, versionsOf func(*api.Resource) []*catalog.Row) *api.Resource {
-	operation := words[r.Operation]
-	for i := range h.rules {
-		if h.rules[i].matches(operation, r.Asked, r.Subresource) {
-			return r.Asked
-		}
-	}
-	if !h.equivalent {
-		return nil
-	}
-	for i := range h.rules {
-		for _, in := range versionsOf(r.Asked) {
-			if (r.Subresource == "" || in.Subresource(r.Subresource) != nil) && h.rules[i].matches(operation, in.Resource, r.Subresource) {
-				return in.Resource
-			}
-		}
-	}
-	return nil
-}
-
-// inNamespace reports whether the namespace of a write is selected; that of a namespace is
-// itself. Other cluster-scoped objects always are.
-func (w *Webhooks) inNamespace(ctx context.Context, h *hook, r *admission.Request) (bool, error) {
-	namespaces := r.Asked.GV.Group == "" && r.Asked.Plural == "namespaces"
-	switch {
-	case len(h.namespaceLabels) == 0 || r.Namespace == "" && !namespaces:
-		return true, nil
-	case namespaces && r.Subresource == "" && r.Object.Exists():
-		return h.namespaceLabels.matches(r.Object), nil
-	}
-	name := r.Namespace
-	if namespaces {
-		name = r.Name
-	}
-	obj, release, err := w.cfg.Namespace(ctx, name)
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	return h.namespaceLabels.matches(obj), nil
 }
 
 // call is one call of a webhook.
 type call struct {
 	hook *hook
 	in   *api.Resource // the version that the webhook knows
-	asks *question
+	asks *matching.Question
 	body []byte
 	err  error // instead of a body
 
@@ -277,7 +223,7 @@ func (c *call) prepare(ctx context.Context, r *admission.Request) {
 		return
 	}
 	if c.asks, c.err = ask(ctx, r, c.in); c.err == nil {
-		c.body, c.err = c.asks.text(c.hook.review)
+		c.body, c.err = reviewText(c.asks, c.hook.review)
 	}
 }
 
@@ -286,7 +232,7 @@ func (c *call) prepare(ctx context.Context, r *admission.Request) {
 // and does not end the process.
 func (w *Webhooks) decide(ctx context.Context, c *call, r *admission.Request) (a *answer, err error) {
 	h := c.hook
-	seen := metrics.WebhookCall{Name: h.name, Operation: words[r.Operation], Mutating: h.mutating, Code: http.StatusOK}
+	seen := metrics.WebhookCall{Name: h.name, Operation: matching.Words[r.Operation], Mutating: h.mutating, Code: http.StatusOK}
 	begin := time.Now()
 	defer func() {
 		if p := recover(); p != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -85,4 +86,51 @@ func (r *Reader) GetSoon(ctx context.Context, group, plural, namespace, name str
 			return obj, release, err
 		}
 	}
+}
+
+// In reads an object in the version of a row; the caller releases it. Errors: 404.
+func (r *Reader) In(ctx context.Context, row *catalog.Row, namespace, name string) (*document.Document, error) {
+	entry, err := r.store.Get(ctx, row.Key(namespace, name))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, api.NotFound(row.GroupResource(), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return shown(ctx, row, entry.Body)
+}
+
+// EachIn visits the objects of a namespace, or of all for "", in the version of a row, until
+// visit returns false. The objects are valid until it returns.
+func (r *Reader) EachIn(ctx context.Context, row *catalog.Row, namespace string, visit func(obj document.Value) bool) error {
+	view, err := r.store.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	var failed error
+	err = view.Scan(ctx, row.Prefix(namespace), "", func(e *store.Entry) bool {
+		doc, err := shown(ctx, row, e.Body)
+		if err != nil {
+			failed = err
+			return false
+		}
+		defer doc.Release()
+		return visit(doc.Root())
+	})
+	return errors.Join(err, failed)
+}
+
+// shown is a stored object in the version of a row.
+func shown(ctx context.Context, row *catalog.Row, body []byte) (*document.Document, error) {
+	from, err := rowOf(row.Storage(), body)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := document.ReadStored(from.GV.Types(), from.Type, body)
+	if err != nil || from == row {
+		return doc, err
+	}
+	defer doc.Release()
+	return convert.Between(ctx, from.Resource, row.Resource, doc.Root())
 }

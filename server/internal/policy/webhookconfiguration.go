@@ -26,6 +26,10 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 	// Values accepted by another release stay acceptable.
 	strict := !old.Exists() || knownReviews(before)
 	unique := !old.Exists() || uniqueNames(before)
+	same := hooks.Len() == before.Len()
+	for i, hook := range hooks.Elements() {
+		same = same && sameOrAbsent(hook.Get("matchConditions"), before.Index(i).Get("matchConditions"))
+	}
 	var seen document.Texts
 	for _, hook := range hooks.Elements() {
 		name := hook.Get("name")
@@ -41,6 +45,9 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 			c.webhookRule(rule)
 		}
 		c.webhookClient(hook, "clientConfig")
+		if !same {
+			c.matchConditions(hook.Get("matchConditions"), false)
+		}
 	}
 	return c.Causes
 }

@@ -4,16 +4,17 @@ package admissionregistrationv1
 
 import (
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // New makes the catalog rows of admissionregistration/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1", GroupPriority: 16700, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", ListKind: "MutatingWebhookConfigurationList", Type: 23,
+		{GV: gv, Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", ListKind: "MutatingWebhookConfigurationList", Type: 32,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "8117577fbfb67934", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "c9cb04e96b9750ee", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
@@ -25,9 +26,41 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the mutating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", ListKind: "ValidatingWebhookConfigurationList", Type: 41,
+		{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: 53,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "05330f0dc2387e36", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "e8c6fff4961a205b", StorageVersionHash: "6OxvlMmQ6is=", NameFormat: "dns1123-subdomain",
+			HasStatus:         true,
+			HasGeneration:     true,
+			ConditionalUpdate: true,
+			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
+			Hooks:             &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
+				{Name: "Validations", Type: "integer", Description: "Number of conditions.", Path: ".spec.validations", Cell: h.CellCount},
+				{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(&Table, 53, "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: &Table, Type: 53},
+			},
+		},
+		{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: 67,
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "5c2e4e664525798a", StorageVersionHash: "v9715VZqakg=", NameFormat: "dns1123-subdomain",
+			HasGeneration:     true,
+			ConditionalUpdate: true,
+			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
+			Hooks:             &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicyBinding},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
+				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
+				{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
+			},
+		},
+		{GV: gv, Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", ListKind: "ValidatingWebhookConfigurationList", Type: 73,
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "257659b1db2b2833", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},

@@ -11,10 +11,33 @@ import (
 type Hooks interface {
 	// CellCount gives columns that show what is at a path.
 	CellCount(v document.Value) any
+	// CellParamRef gives columns that show what is at a path.
+	CellParamRef(v document.Value) any
 	// ValidateMutatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateMutatingWebhookConfiguration(obj, old document.Value) []api.FieldError
+	// ValidateNamedRuleWithOperations finds what the schema cannot say of a NamedRuleWithOperations, wherever it is.
+	ValidateNamedRuleWithOperations(v document.Value) []api.FieldError
+	// ValidateParamKind finds what the schema cannot say of a ParamKind, wherever it is.
+	ValidateParamKind(v document.Value) []api.FieldError
+	// ValidateParamRef finds what the schema cannot say of a ParamRef, wherever it is.
+	ValidateParamRef(v document.Value) []api.FieldError
+	// ValidateValidatingAdmissionPolicy finds what the schema cannot say; old is absent on create.
+	ValidateValidatingAdmissionPolicy(obj, old document.Value) []api.FieldError
+	// ValidateValidatingAdmissionPolicyBinding finds what the schema cannot say; old is absent on create.
+	ValidateValidatingAdmissionPolicyBinding(obj, old document.Value) []api.FieldError
 	// ValidateValidatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateValidatingWebhookConfiguration(obj, old document.Value) []api.FieldError
+}
+
+// validation has the hooks of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateNamedRuleWithOperations,
+			h.ValidateParamKind,
+			h.ValidateParamRef,
+		},
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -1,4 +1,6 @@
-package admissionwebhooks
+// Package matching decides which writes an admission webhook or policy is for, and shows
+// them in the version that it knows.
+package matching
 
 import (
 	"slices"
@@ -9,15 +11,23 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
-// rule is a set of operations on resources. "*" in a list stands for all.
-type rule struct {
+// Rule is a set of operations on resources. "*" in a list stands for all.
+type Rule struct {
 	operations, groups, versions []string
+	names                        []string    // of objects; none for all
 	resources                    [][2]string // with their subresources
 	scope                        string      // Cluster, Namespaced, or * for both
 }
 
-func readRule(v document.Value) rule {
-	r := rule{operations: v.Get("operations").Texts(), groups: v.Get("apiGroups").Texts(), versions: v.Get("apiVersions").Texts(), scope: strings.Clone(v.Get("scope").Text())}
+func readRules(list document.Value) (all []Rule) {
+	for _, v := range list.Elements() {
+		all = append(all, readRule(v))
+	}
+	return all
+}
+
+func readRule(v document.Value) Rule {
+	r := Rule{names: v.Get("resourceNames").Texts(), operations: v.Get("operations").Texts(), groups: v.Get("apiGroups").Texts(), versions: v.Get("apiVersions").Texts(), scope: strings.Clone(v.Get("scope").Text())}
 	for _, text := range v.Get("resources").Texts() {
 		resource, sub, _ := strings.Cut(text, "/")
 		r.resources = append(r.resources, [2]string{resource, sub})
@@ -30,7 +40,7 @@ func has(list []string, name string) bool {
 }
 
 // mayMatch reports whether the rule matches writes of a resource in one of its versions.
-func (r *rule) mayMatch(operation string, of *api.Resource, subresource string) bool {
+func (r *Rule) mayMatch(operation string, of *api.Resource, subresource string) bool {
 	if !has(r.operations, operation) || !has(r.groups, of.GV.Group) {
 		return false
 	}
@@ -39,9 +49,9 @@ func (r *rule) mayMatch(operation string, of *api.Resource, subresource string) 
 	})
 }
 
-// matches reports whether the rule matches writes of a resource in its version. Namespaces
+// matches reports whether the rule matches writes of an object in a version. Namespaces
 // are cluster-scoped, though their reviews have a namespace.
-func (r *rule) matches(operation string, of *api.Resource, subresource string) bool {
+func (r *Rule) matches(operation string, of *api.Resource, subresource, name string) bool {
 	switch r.scope {
 	case "Namespaced":
 		if !of.Namespaced {
@@ -52,18 +62,19 @@ func (r *rule) matches(operation string, of *api.Resource, subresource string) b
 			return false
 		}
 	}
-	return has(r.versions, of.GV.Version) && r.mayMatch(operation, of, subresource)
+	return has(r.versions, of.GV.Version) && r.mayMatch(operation, of, subresource) && (len(r.names) == 0 || slices.Contains(r.names, name))
 }
 
-// labelSelector is a selector as an object has it. The zero value selects everything.
-type labelSelector []requirement
+// Selector is a label selector as an object has it. The zero value selects everything.
+type Selector []requirement
 
 type requirement struct {
 	key, operator string
 	values        []string
 }
 
-func readSelector(v document.Value) (all labelSelector) {
+// ReadSelector reads a selector.
+func ReadSelector(v document.Value) (all Selector) {
 	for key, value := range v.Get("matchLabels").Members() {
 		all = append(all, requirement{strings.Clone(key), "In", []string{strings.Clone(value.Text())}})
 	}
@@ -73,8 +84,8 @@ func readSelector(v document.Value) (all labelSelector) {
 	return all
 }
 
-// matches reports whether the labels of an object are selected.
-func (s labelSelector) matches(obj document.Value) bool {
+// Matches reports whether the labels of an object are selected.
+func (s Selector) Matches(obj document.Value) bool {
 	labels := obj.At("metadata", "labels")
 	for i := range s {
 		r := &s[i]
@@ -97,5 +108,5 @@ func (s labelSelector) matches(obj document.Value) bool {
 	return true
 }
 
-// words are the operations in rules and reviews.
-var words = map[admission.Operation]string{admission.Create: "CREATE", admission.Update: "UPDATE", admission.Delete: "DELETE", admission.Connect: "CONNECT"}
+// Words are the operations in rules and reviews.
+var Words = map[admission.Operation]string{admission.Create: "CREATE", admission.Update: "UPDATE", admission.Delete: "DELETE", admission.Connect: "CONNECT"}

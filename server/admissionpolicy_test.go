@@ -1,0 +1,172 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const (
+	policyPath  = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+	bindingPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+	mapsPath    = "/api/v1/namespaces/default/configmaps"
+)
+
+// policyFor makes a policy for creates and updates of config maps, with a binding.
+func (h *harness) policyFor(name, spec, binding string) {
+	h.t.Helper()
+	const rules = `"matchConstraints":{"resourceRules":[{"operations":["CREATE","UPDATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]}`
+	if !strings.Contains(spec, "matchConstraints") {
+		spec = rules + "," + spec
+	}
+	for path, body := range map[string]string{policyPath: `{"metadata":{"name":"` + name + `"},"spec":{` + spec + `}}`,
+		bindingPath: `{"metadata":{"name":"` + name + `"},"spec":{"policyName":"` + name + `",` + binding + `}}`} {
+		if got := h.post(path, body); got.code != 201 {
+			h.t.Fatalf("%s: %d %s", path, got.code, got.body)
+		}
+	}
+}
+
+// wantsMap sends a config map and compares the answer: a code, and a part of its text.
+func (h *harness) wantsMap(name, data string, code int, text string) {
+	h.t.Helper()
+	got := h.post(mapsPath, `{"metadata":{"name":"`+name+`"},"data":{`+data+`}}`)
+	if got.code != code || !strings.Contains(string(got.body), text) {
+		h.t.Errorf("%s {%s}: %d %s, want %d %s", name, data, got.code, got.body, code, text)
+	}
+}
+
+// TestValidatingPolicy goes through the parts of policies: what they match, what their
+// expressions see, and what a broken rule leads to.
+func TestValidatingPolicy(t *testing.T) {
+	h := startServer(t, nil)
+	h.policyFor("size.example.com", `"variables":[{"name":"n","expression":"size(object.data)"},{"name":"few","expression":"variables.n < 3"}],
+		"matchConditions":[{"name":"mine","expression":"object.metadata.name.startsWith('a') && request.operation in ['CREATE', 'UPDATE']"}],
+		"validations":[{"expression":"variables.few","messageExpression":"'wants less than 3, got ' + string(variables.n)"},
+			{"expression":"!has(object.data.x) || oldObject != null","message":" no x at first ","reason":"Forbidden"},
+			{"expression":"namespaceObject.metadata.name == request.namespace && request.userInfo.username != ''"},
+			{"expression":"!('y' in object.data)"}]`, `"validationActions":["Deny"]`)
+	const by = `ValidatingAdmissionPolicy 'size.example.com' with binding 'size.example.com' denied request: `
+	h.wantsMap("other", `"a":"","b":"","c":""`, 201, "")
+	h.wantsMap("a1", `"a":""`, 201, "")
+	h.wantsMap("a2", `"a":"","b":"","c":""`, 422, `"status":"Failure","message":"configmaps \"a2\" is forbidden: `+by+`wants less than 3, got 3","reason":"Invalid","details":{"name":"a2","kind":"configmaps","causes":[{"message":"`+by+`wants less than 3, got 3"}]},"code":422}`)
+	h.wantsMap("a3", `"x":""`, 403, by+`no x at first","reason":"Forbidden"`)
+	h.wantsMap("a4", `"y":""`, 422, by+`failed expression: !('y' in object.data)`)
+	h.mergePatch(mapsPath+"/a1", `{"data":{"x":"1"}}`)
+	if got := h.send("PATCH", mapsPath+"/a1", "application/merge-patch+json", []byte(`{"data":{"z":"1"}}`)); got.code != 422 {
+		t.Errorf("an update with too much: %d %s", got.code, got.body)
+	}
+	if got := h.remove(mapsPath+"/a1", ""); got.code != 200 {
+		t.Errorf("a delete: %d %s", got.code, got.body)
+	}
+	h.mergePatch(policyPath+"/size.example.com", `{"spec":{"validations":[{"expression":"false","message":"never"}]}}`)
+	h.wantsMap("a5", ``, 422, "never") // the next request follows the change
+	h.remove(bindingPath+"/size.example.com", "")
+	h.wantsMap("a5", ``, 201, "")
+}
+
+// TestPolicyFailures checks expressions without a value, and the cost of others.
+func TestPolicyFailures(t *testing.T) {
+	h := startServer(t, nil)
+	const missing = `"validations":[{"expression":"object.data.missing == ''"}]`
+	h.policyFor("ignore", `"failurePolicy":"Ignore",`+missing, `"validationActions":["Deny"]`)
+	h.wantsMap("a", ``, 201, "")
+	h.policyFor("warn", missing, `"validationActions":["Warn","Audit"]`)
+	got := h.post(mapsPath, `{"metadata":{"name":"b"},"data":{}}`)
+	if warning := got.header.Get("Warning"); got.code != 201 || !strings.HasPrefix(warning, `299 - "Validation failed for ValidatingAdmissionPolicy 'warn' with binding 'warn': expression 'object.data.missing == ''' resulted in error: no such key: `) {
+		t.Errorf("%d %s, warning %s", got.code, got.body, warning)
+	}
+	h.policyFor("fail", missing, `"validationActions":["Deny"]`)
+	h.wantsMap("c", ``, 422, "expression 'object.data.missing == ''' resulted in error: no such key: ")
+	h.remove(bindingPath+"/fail", "")
+	big := strings.Repeat("x", 100)
+	var data []string
+	for i := range 2000 {
+		data = append(data, fmt.Sprintf(`"k%d":"%s"`, i, big))
+	}
+	h.policyFor("cost", `"validations":[{"expression":"object.data.all(a, object.data.all(b, object.data[a] == object.data[b] || a != b))"}]`, `"validationActions":["Deny"]`)
+	h.wantsMap("d", strings.Join(data, ","), 422, "actual cost limit exceeded")
+}
+
+// TestPolicyParameters reads parameters of built-in and custom kinds.
+func TestPolicyParameters(t *testing.T) {
+	h := startServer(t, nil)
+	spec := `"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},"matchConditions":[{"name":"n","expression":"object.metadata.name.startsWith('p-')"}],
+		"validations":[{"expression":"params == null || size(object.data) <= int(params.data.most)","messageExpression":"'at most ' + params.data.most"}]`
+	h.policyFor("named", spec, `"validationActions":["Deny"],"paramRef":{"name":"limit","parameterNotFoundAction":"Deny"}`)
+	h.wantsMap("p-1", ``, 422, "policy 'named' with binding 'named' denied request: failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"[7:])
+	h.mergePatch(bindingPath+"/named", `{"spec":{"paramRef":{"parameterNotFoundAction":"Allow"}}}`)
+	h.wantsMap("p-1", ``, 201, "")
+	h.wantsMap("limit", `"most":"1"`, 201, "")
+	h.wantsMap("p-2", `"a":"","b":""`, 422, "at most 1")
+	h.mergePatch(mapsPath+"/limit", `{"data":{"most":"2"}}`)
+	h.wantsMap("p-2", `"a":"","b":""`, 201, "")
+	h.mergePatch(mapsPath+"/limit", `{"metadata":{"labels":{"limit":"yes"}}}`)
+	h.mergePatch(bindingPath+"/named", `{"spec":{"paramRef":{"name":null,"selector":{"matchLabels":{"limit":"yes"}}}}}`)
+	h.wantsMap("p-3", `"a":"","b":"","c":""`, 422, "at most 2")
+	h.mergePatch(bindingPath+"/named", `{"spec":{"paramRef":null}}`)
+	h.wantsMap("p-3", `"a":"","b":"","c":""`, 201, "")
+
+	h.mergePatch(policyPath+"/named", `{"spec":{"paramKind":{"apiVersion":"shop.example.com/v1","kind":"Limit"}}}`)
+	h.wantsMap("p-4", ``, 422, "ValidatingAdmissionPolicy 'named' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'shop.example.com/v1, Kind=Limit'")
+}
+
+// TestPolicyRights asks for rights in an expression.
+func TestPolicyRights(t *testing.T) {
+	h := startServer(t, nil)
+	h.policyFor("rights", `"validations":[
+		{"expression":"authorizer.requestResource.check('create').allowed()"},
+		{"expression":"authorizer.group('').resource('pods').namespace('default').name('x').check('get').allowed() && authorizer.path('/healthz').check('get').allowed()"},
+		{"expression":"!authorizer.serviceAccount('default', 'nobody').group('').resource('secrets').check('list').allowed()"}]`, `"validationActions":["Deny"]`)
+	h.wantsMap("a", ``, 201, "")
+	h.mergePatch(policyPath+"/rights", `{"spec":{"validations":[{"expression":"authorizer.serviceAccount('default', 'nobody').group('').resource('secrets').check('list').allowed()"}]}}`)
+	h.wantsMap("b", ``, 422, "failed expression: authorizer")
+}
+
+// TestPolicyTypes awaits the mistakes of types in the status of policies.
+func TestPolicyTypes(t *testing.T) {
+	h := withControllers(t, "validatingadmissionpolicy-status-controller")
+	const rules = `"matchConstraints":{"resourceRules":[{"operations":["*"],"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments","replicasets","deployments/status"]}]}`
+	h.policyFor("wrong", rules+`,"variables":[{"name":"n","expression":"object.spec.replicas"}],"validations":[
+		{"expression":"object.spec.replicas > '1'","messageExpression":"'got ' + variables.n"},
+		{"expression":"object.metadata.namespace == request.namespace && object.spec.template.spec.containers.all(c, c.image != '') && has(object.status)"}]`, `"validationActions":["Deny"]`)
+	h.policyFor("right", rules+`,"validations":[{"expression":"object.spec.replicas > 1"}]`, `"validationActions":["Deny"]`)
+	h.awaitText(policyPath+"/right", `"status":{"observedGeneration":1,"typeChecking":{}}`)
+	h.awaitText(policyPath+"/wrong", `"fieldRef":"spec.validations[0].messageExpression","warning":"apps/v1, Kind=Deployment: ERROR: <input>:1:8: found no matching overload for '_+_' applied to '(string, int)'`)
+	got := string(h.get(policyPath + "/wrong").body)
+	for _, text := range []string{`"fieldRef":"spec.validations[0].expression","warning":"apps/v1, Kind=Deployment: ERROR: <input>:1:22: found no matching overload for '_>_' applied to '(int, string)'`,
+		`\napps/v1, Kind=ReplicaSet: ERROR: `} {
+		if !strings.Contains(got, text) {
+			t.Errorf("%s is not in %s", text, got)
+		}
+	}
+	if strings.Contains(got, "validations[1]") {
+		t.Errorf("a right expression has a warning: %s", got)
+	}
+}
+
+// TestWebhookMatchConditions calls webhooks only about requests that meet their conditions.
+func TestWebhookMatchConditions(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, nil)
+	const of = `,"matchConditions":[{"name":"a","expression":"object.metadata.name.startsWith('a')"},{"name":"b","expression":"request.userInfo.username == 'admin' && object.data.x == 'y'"}]`
+	rule := reviewRule(`"CREATE"`, "", "v1", "configmaps")
+	h.validateBy(v, "check", rule, of)
+	h.mutateBy(v, "change", rule, `,"failurePolicy":"Ignore"`+of)
+	for _, c := range []struct {
+		name, data string
+		code, n    int
+		text       string
+	}{
+		{"b1", `"x":"y"`, 201, 0, ""},
+		{"a1", `"x":"y"`, 201, 2, ""},
+		{"a2", `"x":"z"`, 201, 0, ""},
+		{"a3", ``, 403, 0, `configmaps \"a3\" is forbidden: expression 'request.userInfo.username == 'admin' && object.data.x == 'y'' resulted in error: no such key: `},
+		{"b2", ``, 201, 0, ""},
+	} {
+		h.wantsMap(c.name, c.data, c.code, c.text)
+		if _, n := v.last(); n != c.n {
+			t.Errorf("%s: %d reviews, want %d", c.name, n, c.n)
+		}
+	}
+}
