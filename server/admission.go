@@ -26,6 +26,9 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if config.Settings, err = admission.ReadSettings(config.AdmissionControlConfigFile); err != nil {
 		return err
 	}
+	for _, name := range config.Deprecated() {
+		s.log.Warn("this admission plug-in has no meaning and is deprecated; leave it out", "plugin", name)
+	}
 	if s.kept, err = admissionobjects.Open(ctx, admissionobjects.Config{Store: s.store, Catalog: s.catalog, Log: s.log}); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --v=-1", "capstan: --v: -1 is no verbosity; use 0 or more\n", true},
 		{"serve --in-memory --encryption-provider-config=e.yaml --audit-policy-file a --bind-address=x", "capstan: --encryption-provider-config: this server does not encrypt what it stores; ", true},
 		{"serve --in-memory --audit-policy-file a", "capstan: --audit-policy-file: without a place for the events nothing is recorded; ", true},
-		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDeny", "capstan: --enable-admission-plugins: this server does not have AlwaysDeny, and would let pass what they refuse; ", true},
+		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDemy", "capstan: --enable-admission-plugins: there is no admission plug-in \"AlwaysDemy\"; there are ", true},
 		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},
 		{"serve --in-memory --log-level=loud", "capstan: log level: \"loud\" is unknown", true},
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},

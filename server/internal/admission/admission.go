@@ -5,6 +5,7 @@ package admission
 
 import (
 	"context"
+	"iter"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -118,6 +119,9 @@ type Objects interface {
 	Kind(apiVersion, kind string) *api.Resource
 	// Namespace returns the namespace with a name, nil when there is none.
 	Namespace(name string) *Namespace
+	// IngressClasses and StorageClasses are all classes, in the order of their names.
+	IngressClasses() iter.Seq[*IngressClass]
+	StorageClasses() iter.Seq[*StorageClass]
 	// Each visits the objects of a kind in a namespace, "" for all, in the order of their
 	// names, until visit returns false. The objects are valid during visit.
 	Each(ctx context.Context, group, plural, namespace string, visit func(obj document.Value) bool) error

@@ -3,6 +3,7 @@ package admission_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -81,6 +82,21 @@ func (w world) Each(ctx context.Context, group, plural, namespace string, visit 
 		}
 	}
 	return nil
+}
+
+// read reads the objects of a cluster-scoped kind.
+func read[T any](w world, plural string, one func(document.Value) T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		_ = w.Each(context.Background(), "", plural, "", func(obj document.Value) bool { return yield(one(obj)) })
+	}
+}
+
+func (w world) IngressClasses() iter.Seq[*admission.IngressClass] {
+	return read(w, "ingressclasses", admission.ReadIngressClass)
+}
+
+func (w world) StorageClasses() iter.Seq[*admission.StorageClass] {
+	return read(w, "storageclasses", admission.ReadStorageClass)
 }
 
 func (w world) MayGrant(context.Context, *admission.Request) error { return nil }

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -69,7 +68,7 @@ func (c *Chain) permitted(ctx context.Context, r *Request, verb string) error {
 			return nil
 		}
 	}
-	return r.forbid(fmt.Sprintf("user not permitted to %s requests with signerName %q", verb, signer))
+	return r.forbidf("user not permitted to %s requests with signerName %q", verb, signer)
 }
 
 // restrictSubject refuses client certificates for the group that may do everything, since
@@ -80,18 +79,14 @@ func (c *Chain) restrictSubject(_ context.Context, r *Request) error {
 	}
 	data, err := base64.StdEncoding.DecodeString(r.Object.At("spec", "request").Text())
 	if err != nil {
-		return r.forbid("failed to parse CSR: " + err.Error())
+		return r.forbidf("failed to parse CSR: %v", err)
 	}
 	request, err := signing.ParseRequest(data)
 	if err != nil {
-		return r.forbid("failed to parse CSR: " + err.Error())
+		return r.forbidf("failed to parse CSR: %v", err)
 	}
 	if slices.Contains(request.Subject.Organization, authn.GroupMasters) {
-		return r.forbid("use of " + signing.ClientSigner + " signer with " + authn.GroupMasters + " group is not allowed")
+		return r.forbidf("use of %s signer with %s group is not allowed", signing.ClientSigner, authn.GroupMasters)
 	}
 	return nil
-}
-
-func (r *Request) forbid(why string) error {
-	return api.Forbidden(r.Resource.GroupResource(), r.Object.At("metadata", "name").Text(), why)
 }

@@ -30,7 +30,7 @@ func TestSigners(t *testing.T) {
 		pending  = "{spec: {signerName: example.com/serving}}"
 		approved = "{spec: {signerName: example.com/serving}, status: {conditions: [{type: Approved, status: 'True'}]}}"
 		issued   = "{spec: {signerName: example.com/serving}, status: {certificate: eA==}}"
-		refused  = `certificatesigningrequests.certificates.k8s.io is forbidden: user not permitted to `
+		refused  = `certificatesigningrequests.certificates.k8s.io "Unknown" is forbidden: user not permitted to `
 		signer   = ` requests with signerName "example.com/serving"`
 	)
 	bob := &authn.User{Name: "bob"}

@@ -9,7 +9,8 @@ import (
 
 // Namespace is the part of a namespace by which plug-ins decide.
 type Namespace struct {
-	PodSecurity map[string]string // the labels that name its rules; nil for none
+	PodSecurity map[string]string  // the labels that name its rules; nil for none
+	Annotations map[string]*string // those that plug-ins know; nil for none
 }
 
 // ReadNamespace reads a stored namespace.
@@ -21,6 +22,15 @@ func ReadNamespace(obj document.Value) *Namespace {
 				n.PodSecurity = map[string]string{}
 			}
 			n.PodSecurity[strings.Clone(key)] = strings.Clone(value)
+		}
+	}
+	for _, key := range [...]string{selectorAnnotation, defaultTolerations, allowedTolerations} {
+		if v := obj.At("metadata", "annotations").Get(key); v.Exists() {
+			if n.Annotations == nil {
+				n.Annotations = map[string]*string{}
+			}
+			text := strings.Clone(v.Text())
+			n.Annotations[key] = &text
 		}
 	}
 	return n

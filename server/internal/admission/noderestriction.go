@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,12 +61,8 @@ func (c *Chain) restrictNode(ctx context.Context, r *Request) error {
 
 // forbidf refuses a write, with the name that 1.25 shows.
 func (r *Request) forbidf(format string, args ...any) error {
-	name := r.Name
-	if name == "" {
-		if name = r.Object.At("metadata", "generateName").Text(); name == "" {
-			name = "Unknown"
-		}
-	}
+	meta := r.Object.Get("metadata")
+	name := cmp.Or(r.Name, meta.Get("generateName").Text(), meta.Get("name").Text(), "Unknown")
 	return api.Forbidden(r.Resource.GroupResource(), name, fmt.Sprintf(format, args...))
 }
 

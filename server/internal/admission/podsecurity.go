@@ -32,7 +32,7 @@ var podTemplates = map[api.GroupResource][]string{
 }
 
 // judgedSubresource is the only one of pods through which their containers change.
-const judgedSubresource = "ephemeralcontainers"
+const judgedSubresource, judgedContainers = "ephemeralcontainers", "ephemeralContainers"
 
 // podSecurity refuses pods that break the rules of their namespace, warns of templates
 // that do, and checks the labels of namespaces that name the rules.

@@ -2,11 +2,10 @@ package admission
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // defaultPreemption is the preemption policy of pods whose class has none.
@@ -27,6 +26,17 @@ func ReadClass(obj document.Value) *Class {
 		c.Preemption = defaultPreemption
 	}
 	return c
+}
+
+// oneDefault refuses a second class that is the default.
+func (c *Chain) oneDefault(_ context.Context, r *Request) error {
+	if !r.is("scheduling."+profile.GroupSuffix, "priorityclasses") || !r.Object.Get("globalDefault").Bool() {
+		return nil
+	}
+	if other := c.objects.Class(""); other != nil && (r.Operation == Create || other.Name != r.Name) {
+		return r.forbidf("PriorityClass %v is already marked as default. Only one default can exist", other.Name)
+	}
+	return nil
 }
 
 // priority turns the name of a pod's priority class into numbers.
@@ -50,21 +60,17 @@ func (c *Chain) priority(_ context.Context, r *Request) error {
 	case found != nil:
 		spec.SetString("priorityClassName", found.Name)
 	case name != "":
-		return forbidPod(r, fmt.Sprintf("no PriorityClass with name %s was found", name))
+		return r.forbidf("no PriorityClass with name %s was found", name)
 	default:
 		found = &Class{Preemption: defaultPreemption}
 	}
 	if n, ok := spec.Get("priority").Int(); ok && n != found.Value {
-		return forbidPod(r, fmt.Sprintf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", n, found.Value))
+		return r.forbidf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", n, found.Value)
 	}
 	spec.SetInt("priority", found.Value)
 	if p := spec.Get("preemptionPolicy"); p.Exists() && !p.Equals(found.Preemption) {
-		return forbidPod(r, fmt.Sprintf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", p.Text(), found.Preemption))
+		return r.forbidf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", p.Text(), found.Preemption)
 	}
 	spec.SetString("preemptionPolicy", found.Preemption)
 	return nil
-}
-
-func forbidPod(r *Request, why string) error {
-	return api.Forbidden(r.Resource.GroupResource(), r.Object.At("metadata", "name").Text(), why)
 }

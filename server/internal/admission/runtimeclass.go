@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -25,7 +24,7 @@ func (c *Chain) runtimeClass(ctx context.Context, r *Request) error {
 	if cost := class.At("overhead"); cost.Exists() {
 		own, fixed := spec.Get("overhead"), cost.Get("podFixed")
 		if own.Len() > 0 && !sameMembers(own, fixed) {
-			return forbidPod(r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+			return r.forbidf("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 		}
 		if fixed.Len() > 0 {
 			spec.Put("overhead", fixed)
@@ -36,7 +35,7 @@ func (c *Chain) runtimeClass(ctx context.Context, r *Request) error {
 		selector := spec.SetObject("nodeSelector")
 		for key, v := range wanted.Members() {
 			if own := selector.Get(key); own.Exists() && own.Text() != v.Text() {
-				return forbidPod(r, fmt.Sprintf("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, v.Text(), key, own.Text()))
+				return r.forbidf("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, v.Text(), key, own.Text())
 			}
 			selector.SetString(key, v.Text())
 		}
@@ -59,9 +58,9 @@ func (c *Chain) checkOverhead(ctx context.Context, r *Request) error {
 	own := r.Object.At("spec", "overhead")
 	switch cost := class.Get("overhead"); {
 	case cost.Exists() && !sameMembers(own, cost.Get("podFixed")):
-		return forbidPod(r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+		return r.forbidf("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 	case !cost.Exists() && own.Len() > 0:
-		return forbidPod(r, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+		return r.forbidf("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 	}
 	return nil
 }
@@ -75,7 +74,7 @@ func (c *Chain) runtimeClassOf(ctx context.Context, r *Request) (class document.
 	class, release, err = c.objects.Get(ctx, "node."+profile.GroupSuffix, "runtimeclasses", "", name.Text())
 	var known *api.Error
 	if errors.As(err, &known) && known.Reason == api.ReasonNotFound {
-		err = forbidPod(r, fmt.Sprintf("pod rejected: RuntimeClass %q not found", name.Text()))
+		err = r.forbidf("pod rejected: RuntimeClass %q not found", name.Text())
 	}
 	return class, release, err
 }

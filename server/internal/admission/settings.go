@@ -14,6 +14,10 @@ import (
 // Settings are the configurations of plug-ins. The zero value has their defaults.
 type Settings struct {
 	PodSecurity PodSecurity
+	// NodeSelectors are those of PodNodeSelector, by namespaces: the nodes that pods may
+	// select, "key=value,key=value"; that of the whole cluster is a default.
+	NodeSelectors  map[string]string
+	PodTolerations PodTolerations
 	// MutatingKubeconfig and ValidatingKubeconfig are client configurations with the
 	// credentials for webhooks, by the names of their servers; "" for none.
 	MutatingKubeconfig, ValidatingKubeconfig string
@@ -29,7 +33,9 @@ const configGroup = "apiserver.config." + profile.GroupSuffix
 
 // settingReaders read the configurations of plug-ins. The plug-ins without one take none.
 var settingReaders = map[string]func(s *Settings, v configfile.Value) error{
-	"PodSecurity": readPodSecurity,
+	"PodSecurity":              readPodSecurity,
+	"PodNodeSelector":          readNodeSelectors,
+	"PodTolerationRestriction": readPodTolerations,
 	mutatingWebhook: func(s *Settings, v configfile.Value) (err error) {
 		s.MutatingKubeconfig, err = readWebhookAdmission(v)
 		return err
@@ -183,4 +189,47 @@ func (p *PodSecurity) checkExemptions(v configfile.Value) (all []error) {
 		}
 	}
 	return all
+}
+
+func readNodeSelectors(s *Settings, v configfile.Value) error {
+	var file struct {
+		Selectors map[string]string `yaml:"podNodeSelectorPluginConfig"`
+	}
+	if err := v.Decode(&file); err != nil {
+		return err
+	}
+	var all []error
+	for namespace, text := range file.Selectors {
+		if _, err := parseSelector(text); err != nil {
+			all = append(all, v.WrongAt([]any{"podNodeSelectorPluginConfig", namespace}, "%v", err))
+		}
+	}
+	s.NodeSelectors = file.Selectors
+	return errors.Join(all...)
+}
+
+func readPodTolerations(s *Settings, v configfile.Value) error {
+	if err := v.Is("Configuration", "podtolerationrestriction.admission."+profile.GroupSuffix+"/v1alpha1"); err != nil {
+		return err
+	}
+	var file struct {
+		Default []writtenToleration `yaml:"default"`
+		Allowed []writtenToleration `yaml:"whitelist"`
+	}
+	if err := v.Decode(&file); err != nil {
+		return err
+	}
+	var all []error
+	read := func(name string, from []writtenToleration) (into []toleration) {
+		for i := range from {
+			one := from[i].read()
+			if why := one.mistake(); why != "" {
+				all = append(all, v.At(name, i).Wrong("%s", why))
+			}
+			into = append(into, one)
+		}
+		return into
+	}
+	s.PodTolerations = PodTolerations{read("default", file.Default), read("whitelist", file.Allowed)}
+	return errors.Join(all...)
 }

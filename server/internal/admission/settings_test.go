@@ -54,6 +54,8 @@ func TestReadSettings(t *testing.T) {
 		{`all:5: exemptions.namespaces: "A" is not a valid name`, pods("exemptions: {namespaces: [A]}")},
 		{`all:5: exemptions.usernames: "" is not a valid name`, pods("exemptions: {usernames: ['']}")},
 		{`all:5: exemptions.runtimeClasses: "a" is there twice`, pods("exemptions: {runtimeClasses: [a, b, a]}")},
+		{`all:4: invalid selector: [a]`, "- {name: PodNodeSelector, configuration: {podNodeSelectorPluginConfig: {shop: a}}}\n"},
+		{`all:5: tolerationSeconds: only with the effect NoExecute`, "- name: PodTolerationRestriction\n  configuration: {apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: [{key: a, value: b, tolerationSeconds: 5}]}\n"},
 		{`all:4: "hooks" is not an absolute path`, "- {name: ValidatingAdmissionWebhook, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: hooks}}\n"},
 	} {
 		if _, err := readSettings(t, c.plugins, nil); err == nil || !strings.Contains(err.Error(), c.want) {

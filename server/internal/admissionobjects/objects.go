@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 
@@ -29,6 +30,8 @@ type Objects struct {
 	priorities *kind[*admission.Class]
 	standard   live.Index[*admission.Class, []*admission.Class] // the default ones, by value and name
 	namespaces *kind[*admission.Namespace]
+	ingress    *kind[*admission.IngressClass]
+	storage    *kind[*admission.StorageClass]
 }
 
 // Open reads the objects, and follows them until Close.
@@ -38,6 +41,12 @@ func Open(ctx context.Context, cfg Config) (*Objects, error) {
 	if o.priorities, err = open(ctx, cfg, "scheduling."+profile.GroupSuffix, "priorityclasses", admission.ReadClass); err == nil {
 		o.standard = live.Derive(o.priorities.Collection, standardClasses)
 		o.namespaces, err = open(ctx, cfg, "", "namespaces", admission.ReadNamespace)
+	}
+	if err == nil {
+		o.ingress, err = open(ctx, cfg, "networking."+profile.GroupSuffix, "ingressclasses", admission.ReadIngressClass)
+	}
+	if err == nil {
+		o.storage, err = open(ctx, cfg, "storage."+profile.GroupSuffix, "storageclasses", admission.ReadStorageClass)
 	}
 	if err != nil {
 		o.Close()
@@ -50,6 +59,8 @@ func Open(ctx context.Context, cfg Config) (*Objects, error) {
 func (o *Objects) Close() {
 	o.priorities.close()
 	o.namespaces.close()
+	o.ingress.close()
+	o.storage.close()
 }
 
 // Class returns the priority class with a name; for "" the default one of pods, of
@@ -66,6 +77,12 @@ func (o *Objects) Class(name string) *admission.Class {
 
 // Namespace returns the namespace with a name, nil when there is none.
 func (o *Objects) Namespace(name string) *admission.Namespace { return o.namespaces.get(name) }
+
+// IngressClasses are all ingress classes, in the order of their names.
+func (o *Objects) IngressClasses() iter.Seq[*admission.IngressClass] { return o.ingress.all() }
+
+// StorageClasses are all storage classes, in the order of their names.
+func (o *Objects) StorageClasses() iter.Seq[*admission.StorageClass] { return o.storage.all() }
 
 // kind is all objects of a cluster-scoped kind.
 type kind[T any] struct {
@@ -86,6 +103,16 @@ func open[T any](ctx context.Context, cfg Config, group, plural string, read fun
 }
 
 func (k *kind[T]) get(name string) T { return k.View().Get(k.row.Key("", name)) }
+
+func (k *kind[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, value := range k.View().Under("") {
+			if !yield(value) {
+				return
+			}
+		}
+	}
+}
 
 func (k *kind[T]) close() {
 	if k != nil {
