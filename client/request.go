@@ -93,6 +93,13 @@ func (c *REST) send(ctx context.Context, r request) (*http.Response, error) {
 	return response, nil
 }
 
+// Post sends a body in JSON to a path, and returns that of the answer: for everything that
+// is not in a typed client.
+func (c *REST) Post(ctx context.Context, path string, body []byte) (answer []byte, err error) {
+	err = c.do(ctx, request{method: http.MethodPost, path: path, contentType: jsonType, body: body}, (*json.RawMessage)(&answer))
+	return answer, err
+}
+
 // do sends a request and reads the answer into out, unless out is nil.
 func (c *REST) do(ctx context.Context, r request, out any) error {
 	response, err := c.send(ctx, r)

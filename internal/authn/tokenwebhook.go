@@ -113,7 +113,7 @@ func (w *TokenWebhook) read(text []byte, asked *tokenReview) (a tokenAnswer, err
 		return a, errors.New("the token webhook authenticates a user without a name")
 	}
 	audiences := w.cfg.Audiences
-	if len(status.Audiences) > 0 {
+	if len(status.Audiences) > 0 && len(audiences) > 0 {
 		audiences = slices.DeleteFunc(slices.Clone(audiences), func(own string) bool { return !slices.Contains(status.Audiences, own) })
 		if len(audiences) == 0 {
 			return a, nil // it is for others
