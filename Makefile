@@ -83,17 +83,22 @@ test: ## Run all tests, real kubectl and client-go included
 
 CLIENTS := $(CURDIR)/.tmp/clients
 OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
+PROMETHEUS := $(CLIENTS)/debian/usr/bin/prometheus
 NODE_CLIENT := $(CLIENTS)/node/node_modules/@kubernetes/client-node/package.json
 
 .PHONY: test-clients
-test-clients: $(OLD_KUBECTL) $(NODE_CLIENT) ## Run Debian's kubectl 1.20 and the JavaScript client (needs apt-get, dpkg, node, npm)
-	CAPSTAN_OLD_KUBECTL=$(OLD_KUBECTL) CAPSTAN_NODE_CLIENT=$(CLIENTS)/node \
-	  go -C internal/e2e test -count 1 -timeout 5m -v -run '^(TestOldKubectl|TestNodeClient)$$' .
+test-clients: $(OLD_KUBECTL) $(NODE_CLIENT) $(PROMETHEUS) ## Run Debian's kubectl 1.20 and Prometheus, and the JavaScript client (needs apt-get, dpkg, node, npm)
+	CAPSTAN_OLD_KUBECTL=$(OLD_KUBECTL) CAPSTAN_NODE_CLIENT=$(CLIENTS)/node CAPSTAN_PROMETHEUS=$(dir $(PROMETHEUS)) \
+	  go -C internal/e2e test -count 1 -timeout 5m -v -run '^(TestOldKubectl|TestNodeClient|TestPrometheus)$$' .
 
 # The package is taken apart, not installed. dpkg keeps the times of its files.
 $(OLD_KUBECTL):
 	mkdir -p $(CLIENTS)/debian
 	cd $(CLIENTS) && apt-get download kubernetes-client && dpkg -x kubernetes-client_*.deb debian
+
+$(PROMETHEUS):
+	mkdir -p $(CLIENTS)/debian
+	cd $(CLIENTS) && apt-get download prometheus && dpkg -x prometheus_*.deb debian
 
 $(NODE_CLIENT):
 	npm install --prefix $(CLIENTS)/node --no-audit --no-fund --ignore-scripts @kubernetes/client-node@1.4.0

@@ -120,7 +120,7 @@ func New(from Sources) *Metrics {
 			Help: "Requests under way that count against the limit of requests in flight.", ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(count()) })
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
+	m.registry.MustRegister(m.requests, m.durations, derivedDurations{m.durations}, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
 		m.Audit.events, m.Audit.refused, m.Audit.failed, m.Audit.levels,
 		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
 		m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
