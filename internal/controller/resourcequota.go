@@ -19,20 +19,22 @@ type Quotas interface {
 	// be counted.
 	Incomplete() [][2]string
 	// Recalculate counts what a quota bounds, and corrects its status. It reports whether
-	// the quota exists.
-	Recalculate(ctx context.Context, namespace, name string) (exists bool, err error)
+	// the quota exists, and whether its status was right.
+	Recalculate(ctx context.Context, namespace, name string) (exists, right bool, err error)
 }
 
 // quotas is the controller that gives back to resource quotas what has ended, and fills
-// in the status of those whose bounds have changed. Creates are charged without it.
+// in the status of those whose bounds have changed. Creates are charged without it. A
+// status that others write stays until the next full count, as in 1.25.
 type quotas struct {
 	*cluster
 	typ, pods, services, definitions *Type
 	queue                            *queue[[2]string] // by namespace and name
+	bounds                           map[string]string // the bounds of quotas as they were seen, by key
 }
 
 func newQuotas(ctx context.Context, c *cluster) handler {
-	q := &quotas{cluster: c, typ: c.find("", "resourcequotas"), pods: c.find("", "pods"), services: c.find("", "services"), definitions: c.definitions()}
+	q := &quotas{cluster: c, typ: c.find("", "resourcequotas"), pods: c.find("", "pods"), services: c.find("", "services"), definitions: c.definitions(), bounds: map[string]string{}}
 	q.queue = newQueue(ctx, ResourceQuota, parallel, c.Logger, q.sync)
 	return q
 }
@@ -48,11 +50,16 @@ func (c *cluster) definitions() *Type {
 }
 
 func (q *quotas) wants(t *Type) bool { return t == q.typ }
-func (q *quotas) reset()             {}
+func (q *quotas) reset()             { clear(q.bounds) }
 func (q *quotas) close()             { q.queue.close() }
 
-// definitionPause is the time after which the type of a changed definition is served.
-const definitionPause = time.Second
+const (
+	// definitionPause is the time after which the type of a changed definition is served.
+	definitionPause = time.Second
+	// correctionPause is the time after which a corrected status is checked: something else
+	// may have written it meanwhile.
+	correctionPause = time.Second
+)
 
 func (q *quotas) observe(_ context.Context, o *observation) {
 	namespace, name := o.typ.split(o.key)
@@ -62,21 +69,18 @@ func (q *quotas) observe(_ context.Context, o *observation) {
 			q.queue.addAfter(key, definitionPause)
 		}
 	case o.typ == q.typ && o.op != store.OpDelete:
-		if o.op != store.OpUpdate || !sameAmounts(o.body) {
+		if bounds, _ := document.Find(o.body, "spec", "hard"); o.op != store.OpUpdate || q.bounds[o.key] != string(bounds) {
+			q.bounds[strings.Clone(o.key)] = string(bounds)
 			q.queue.add([2]string{strings.Clone(namespace), strings.Clone(name)})
 		}
-	case o.op == store.OpDelete && o.typ.Namespaced, o.op == store.OpUpdate && (o.typ == q.services || o.typ == q.pods && over(o.body)):
+	case o.op == store.OpDelete && o.typ.Namespaced:
+		delete(q.bounds, o.key)
+		fallthrough
+	case o.op == store.OpUpdate && (o.typ == q.services || o.typ == q.pods && over(o.body)):
 		for _, name := range q.Quotas.Counting(namespace, o.typ.Resource) {
 			q.queue.add([2]string{strings.Clone(namespace), name})
 		}
 	}
-}
-
-// sameAmounts reports whether the status of a quota has the amounts of the spec.
-func sameAmounts(body []byte) bool {
-	spec, _ := document.Find(body, "spec", "hard")
-	status, _ := document.Find(body, "status", "hard")
-	return string(spec) == string(status)
 }
 
 // over reports whether a pod may have stopped using what it requests.
@@ -90,9 +94,13 @@ func over(body []byte) bool {
 }
 
 func (q *quotas) sync(ctx context.Context, key [2]string) error {
-	exists, err := q.Quotas.Recalculate(ctx, key[0], key[1])
-	if exists && err == nil {
+	exists, right, err := q.Quotas.Recalculate(ctx, key[0], key[1])
+	switch {
+	case err != nil || !exists:
+	case right:
 		q.queue.addAfter(key, q.QuotaResync)
+	default:
+		q.queue.addAfter(key, correctionPause)
 	}
 	return err
 }

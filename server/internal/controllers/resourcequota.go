@@ -26,14 +26,14 @@ var errQuotaChanged = errors.New("the bounds of the quota have changed")
 // all creates are charged to it, so its difference from what a view of the store has is
 // right at any later time too: no create waits. Else creates wait until the objects are
 // counted and the new bounds stored: each object is either counted or charged.
-func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exists bool, err error) {
+func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exists, right bool, err error) {
 	row := q.server.catalog.Snapshot().Core("resourcequotas")
 	now, err := q.calculated(ctx, row.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		return false, false, nil
 	}
 	if err != nil || now.Settled() {
-		return true, err
+		return true, true, err
 	}
 	write := &objects.Write{Ref: objects.Ref{Row: row, Sub: row.Subresource("status"), Namespace: namespace, Name: name}, Opts: q.opts, Steps: objects.StatusSteps}
 	write.Change = objects.Editing(func(obj document.Value) error {
@@ -54,9 +54,9 @@ func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exist
 	_, err = q.server.objects.Write(ctx, write)
 	var refused *api.Error
 	if errors.As(err, &refused) && refused.Reason == api.ReasonNotFound {
-		return false, nil
+		return false, false, nil
 	}
-	return true, err
+	return true, false, err
 }
 
 // calculated counts what a stored quota bounds.
