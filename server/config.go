@@ -27,7 +27,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
-	"github.com/capstan-dev/capstan/server/internal/quota"
 )
 
 // Config describes one server. The zero value of every field is its default, so
@@ -66,7 +65,6 @@ type Config struct {
 	Authorization
 	Addresses
 	Admission
-	Quota
 	Requests
 	Agents
 	Features
@@ -119,8 +117,6 @@ type (
 	Addresses = addresses.Config
 	// Admission selects the admission plug-ins.
 	Admission = admission.Config
-	// Quota says what may only be used where a resource quota bounds it.
-	Quota = quota.Configuration
 	// Agents is about connections to nodes and pods.
 	Agents = agents.Settings
 	// Requests bounds times, sizes and numbers of requests.
@@ -195,7 +191,7 @@ func (c *Config) Validate() error {
 			wrong("bind address: %q is not an IP address; use one of this machine's, or 0.0.0.0 for all of them", d.BindAddress)
 		}
 	}
-	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission, &d.Quota, &d.Background, &d.Addresses, &d.Audit} {
+	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission, &d.Background, &d.Addresses, &d.Audit} {
 		all = append(all, part.Validate())
 	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),

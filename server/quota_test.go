@@ -2,13 +2,18 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/capstan-dev/capstan/server"
 )
@@ -256,4 +261,71 @@ func (h *harness) neverAbove(t *testing.T, path, amount string, n int) {
 	if seen < n {
 		t.Errorf("only %d changes were seen", seen)
 	}
+}
+
+// Limited resources are used in namespaces with a quota for them.
+func TestLimitedResources(t *testing.T) {
+	const ns, c, merge = "/api/v1/namespaces/default", "POST", "application/merge-patch+json"
+	file := filepath.Join(t.TempDir(), "admission.yaml")
+	err := os.WriteFile(file, []byte(`{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: [{name: ResourceQuota, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: ResourceQuotaConfiguration, limitedResources: [
+		{resource: pods, matchScopes: [{scopeName: PriorityClass, operator: In, values: [high]}]},
+		{resource: persistentvolumeclaims, matchContains: [.storageclass.storage.k8s.io/requests.storage]}]}}]}`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := startServer(t, func(cfg *server.Config) { cfg.AdmissionControlConfigFile = file })
+	h.create("/apis/scheduling.k8s.io/v1/priorityclasses", `{"metadata":{"name":"high"},"value":100}`)
+	pods, claims, quotas := ns+"/pods", ns+"/persistentvolumeclaims", ns+"/resourcequotas"
+	high := podOf("p", container("c", ""), `,"priorityClassName":"high"`)
+	h.run(t, []step{
+		{"a limited scope", c, pods, "", high, 403, `insufficient quota to match these scopes: [{PriorityClass In [high]}]`},
+		{"another pod", c, pods, "", podOf("q", container("c", ""), ""), 201, ""},
+		{"a limited amount", c, claims, "", claimOf("v", "1Gi", `,"storageClassName":"gold"`), 403, `insufficient quota to consume: gold.storageclass.storage.k8s.io/requests.storage`},
+		{"another claim", c, claims, "", claimOf("w", "1Gi", ""), 201, ""},
+		{"quota", c, quotas, "", quotaOf("q", `"pods":"9"`, `,"scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass","operator":"Exists"}]}`), 201, ""},
+		{"of the scope", c, pods, "", high, 201, ""},
+		{"quota of gold", c, quotas, "", quotaOf("g", `"gold.storageclass.storage.k8s.io/requests.storage":"9Gi"`, ""), 201, ""},
+		{"with a status", "PATCH", quotas + "/g/status", merge, `{"status":{"hard":{"gold.storageclass.storage.k8s.io/requests.storage":"9Gi"},"used":{"gold.storageclass.storage.k8s.io/requests.storage":"0"}}}`, 200, ""},
+		{"of the amount", c, claims, "", claimOf("v", "1Gi", `,"storageClassName":"gold"`), 201, ""},
+		{"not of this one", c, claims, "", claimOf("x", "1Gi", `,"storageClassName":"lead"`), 403, `insufficient quota to consume: lead.`},
+	})
+}
+
+// onDisk runs a server in a file system, with some controllers.
+func onDisk(disk vfs.FS, controllers string) func(*server.Config) {
+	return func(cfg *server.Config) {
+		cfg.InMemory, cfg.DataDir, cfg.FS, cfg.Controllers = false, "data", disk, []string{controllers}
+	}
+}
+
+// A crash leaves each object with its charge.
+func TestCrashedChargeIsWhole(t *testing.T) {
+	const ns, quotas = "/api/v1/namespaces/default", "/api/v1/namespaces/default/resourcequotas"
+	disk := vfs.NewCrashableMem()
+	h := startServer(t, onDisk(disk, "resourcequota"))
+	h.create(quotas, quotaOf("q", `"configmaps":"900"`, ""))
+	h.await(quotas, hasUsed("q", "configmaps", "0"))
+	var wg sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	for w := range 8 {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil && i < 100; i++ {
+				h.post(ns+"/configmaps", fmt.Sprintf(`{"metadata":{"name":"m-%d-%d"}}`, w, i))
+			}
+		})
+	}
+	h.await(quotas, func(all contents) bool {
+		used, _ := all.in("q", "status.used").(map[string]any)
+		n, _ := strconv.Atoi(fmt.Sprint(used["configmaps"]))
+		return n > 50
+	})
+	crashed := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rand.New(rand.NewPCG(1, 2))})
+	stop()
+	wg.Wait()
+	after := startServer(t, onDisk(crashed, "-*"))
+	var maps struct{ Items []struct{} }
+	if err := json.Unmarshal(after.get(ns+"/configmaps").body, &maps); err != nil || len(maps.Items) <= 50 {
+		t.Fatal(err, len(maps.Items))
+	}
+	after.run(t, []step{{"charged", "GET", quotas + "/q", "", "", 200, fmt.Sprintf(`"used":{"configmaps":"%d"}`, len(maps.Items))}})
 }

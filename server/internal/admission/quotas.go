@@ -3,7 +3,9 @@ package admission
 import (
 	"context"
 
+	"github.com/capstan-dev/capstan/internal/configfile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Quotas are the limit ranges and resource quotas of namespaces.
@@ -15,6 +17,43 @@ type Quotas interface {
 	// Charge refuses an object for which the quotas of its namespace have not enough left,
 	// and sets the charge of others.
 	Charge(ctx context.Context, r *Request) error
+}
+
+// LimitedResource is an amount that may only be used in namespaces with a quota for it.
+type LimitedResource struct {
+	APIGroup string `yaml:"apiGroup"` // of the objects that use it
+	Resource string `yaml:"resource"`
+	// MatchContains are parts of the names of limited amounts.
+	MatchContains []string `yaml:"matchContains"`
+	// MatchScopes are the scopes of limited pods.
+	MatchScopes []QuotaScope `yaml:"matchScopes"`
+}
+
+// QuotaScope selects the objects that a quota bounds.
+type QuotaScope struct {
+	ScopeName string   `yaml:"scopeName"`
+	Operator  string   `yaml:"operator"` // In, NotIn, Exists or DoesNotExist
+	Values    []string `yaml:"values"`
+}
+
+func readQuotaLimits(s *Settings, v configfile.Value) error {
+	const group = "resourcequota.admission." + profile.GroupSuffix
+	if err := v.Is("ResourceQuotaConfiguration", configGroup+"/v1"); err != nil && v.Is("Configuration", group+"/v1beta1", group+"/v1alpha1") != nil {
+		return err
+	}
+	var file struct {
+		LimitedResources []LimitedResource `yaml:"limitedResources"`
+	}
+	if err := v.Decode(&file); err != nil {
+		return err
+	}
+	for i, l := range file.LimitedResources {
+		if l.Resource == "" {
+			return v.WrongAt([]any{"limitedResources", i}, "limitedResources[%d].resource: Required value", i)
+		}
+	}
+	s.LimitedResources = file.LimitedResources
+	return nil
 }
 
 // Charge is what a write adds to the used amounts of resource quotas. It holds for one

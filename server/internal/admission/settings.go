@@ -21,6 +21,7 @@ type Settings struct {
 	// MutatingKubeconfig and ValidatingKubeconfig are client configurations with the
 	// credentials for webhooks, by the names of their servers; "" for none.
 	MutatingKubeconfig, ValidatingKubeconfig string
+	LimitedResources                         []LimitedResource
 }
 
 // PodSecurity is the configuration of the plug-in PodSecurity.
@@ -36,6 +37,7 @@ var settingReaders = map[string]func(s *Settings, v configfile.Value) error{
 	"PodSecurity":              readPodSecurity,
 	"PodNodeSelector":          readNodeSelectors,
 	"PodTolerationRestriction": readPodTolerations,
+	"ResourceQuota":            readQuotaLimits,
 	mutatingWebhook: func(s *Settings, v configfile.Value) (err error) {
 		s.MutatingKubeconfig, err = readWebhookAdmission(v)
 		return err

@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,8 +36,10 @@ func TestReadSettings(t *testing.T) {
 - name: MutatingAdmissionWebhook
   configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: /etc/hooks}
 - {name: Priority, configuration: {any: thing}}
+- name: ResourceQuota
+  configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: ResourceQuotaConfiguration, limitedResources: [{resource: pods, matchContains: [cpu], matchScopes: [{scopeName: PriorityClass, operator: In, values: [high]}]}]}
 `, map[string]string{"pods": "{" + podSecurityKind + ", defaults: {enforce: baseline, warn: restricted, warn-version: v1.24}, exemptions: {namespaces: [kube-system], usernames: [a, b]}}"})
-	if err != nil || s.MutatingKubeconfig != "/etc/hooks" || s.PodSecurity.Defaults.String() != "enforce=baseline:latest, warn=restricted:v1.24" || len(s.PodSecurity.Usernames) != 2 {
+	if err != nil || s.MutatingKubeconfig != "/etc/hooks" || s.PodSecurity.Defaults.String() != "enforce=baseline:latest, warn=restricted:v1.24" || len(s.PodSecurity.Usernames) != 2 || fmt.Sprint(s.LimitedResources) != "[{ pods [cpu] [{PriorityClass In [high]}]}]" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	pods := func(more string) string {
@@ -56,6 +59,7 @@ func TestReadSettings(t *testing.T) {
 		{`all:5: exemptions.runtimeClasses: "a" is there twice`, pods("exemptions: {runtimeClasses: [a, b, a]}")},
 		{`all:4: invalid selector: [a]`, "- {name: PodNodeSelector, configuration: {podNodeSelectorPluginConfig: {shop: a}}}\n"},
 		{`all:5: tolerationSeconds: only with the effect NoExecute`, "- name: PodTolerationRestriction\n  configuration: {apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: [{key: a, value: b, tolerationSeconds: 5}]}\n"},
+		{`all:4: limitedResources[0].resource: Required value`, "- {name: ResourceQuota, configuration: {apiVersion: resourcequota.admission.k8s.io/v1beta1, kind: Configuration, limitedResources: [{apiGroup: apps}]}}\n"},
 		{`all:4: "hooks" is not an absolute path`, "- {name: ValidatingAdmissionWebhook, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: hooks}}\n"},
 	} {
 		if _, err := readSettings(t, c.plugins, nil); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -14,7 +14,7 @@ import (
 // resourceQuota is a stored quota as it bounds writes: by its status.
 type resourceQuota struct {
 	key, name  string
-	scopes     []Scope
+	scopes     []admission.QuotaScope
 	hard, used amounts
 	wanted     []string // the names in the spec
 	bounds     string   // everything but the used amounts, as text
@@ -173,10 +173,10 @@ func (c *charge) decide(r *admission.Request) error {
 // amounts that quotas of the object bound.
 func (c *charge) limited(obj document.Value, total amounts, covered []string, isPod bool) error {
 	var open []string
-	var scopes []Scope
+	var scopes []admission.QuotaScope
 	for _, l := range c.quotas.cfg.LimitedResources {
 		for _, scope := range l.MatchScopes {
-			if isPod && scope.has(obj) && !c.covers(scope, obj) {
+			if isPod && inScope(scope, obj) && !c.covers(scope, obj) {
 				scopes = append(scopes, scope)
 			}
 		}
@@ -201,8 +201,8 @@ func (c *charge) limited(obj document.Value, total amounts, covered []string, is
 }
 
 // covers reports whether a quota has a scope of that name that the pod is in.
-func (c *charge) covers(scope Scope, pod document.Value) bool {
+func (c *charge) covers(scope admission.QuotaScope, pod document.Value) bool {
 	return slices.ContainsFunc(c.all, func(quota *resourceQuota) bool {
-		return slices.ContainsFunc(quota.scopes, func(s Scope) bool { return s.ScopeName == scope.ScopeName && s.has(pod) })
+		return slices.ContainsFunc(quota.scopes, func(s admission.QuotaScope) bool { return s.ScopeName == scope.ScopeName && inScope(s, pod) })
 	})
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
-// Config holds the dependencies, and the configuration of plug-ins.
+// Config holds the dependencies.
 type Config struct {
-	Configuration
-	Store   store.Store
-	Catalog *catalog.Catalog
-	Clock   func() time.Time
-	Log     *slog.Logger
+	LimitedResources []admission.LimitedResource
+	Store            store.Store
+	Catalog          *catalog.Catalog
+	Clock            func() time.Time
+	Log              *slog.Logger
 }
 
 // Quotas are the limit ranges and resource quotas of the cluster.

@@ -4,21 +4,22 @@ import (
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
 // readScopes reads the scopes of a quota, of both lists.
-func readScopes(spec document.Value) (all []Scope) {
+func readScopes(spec document.Value) (all []admission.QuotaScope) {
 	for _, s := range spec.Get("scopes").Elements() {
-		all = append(all, Scope{ScopeName: s.Text(), Operator: "Exists"})
+		all = append(all, admission.QuotaScope{ScopeName: s.Text(), Operator: "Exists"})
 	}
 	for _, e := range spec.At("scopeSelector", "matchExpressions").Elements() {
-		all = append(all, Scope{e.Get("scopeName").Text(), e.Get("operator").Text(), e.Get("values").Texts()})
+		all = append(all, admission.QuotaScope{e.Get("scopeName").Text(), e.Get("operator").Text(), e.Get("values").Texts()})
 	}
 	return all
 }
 
-// has reports whether a pod is in the scope.
-func (s *Scope) has(pod document.Value) bool {
+// inScope reports whether a pod is in a scope.
+func inScope(s admission.QuotaScope, pod document.Value) bool {
 	spec := pod.Get("spec")
 	switch s.ScopeName {
 	case "Terminating":
@@ -48,13 +49,8 @@ func (s *Scope) has(pod document.Value) bool {
 }
 
 // inAll reports whether an object is in all scopes, which only pods can be.
-func inAll(scopes []Scope, obj document.Value, isPod bool) bool {
-	for i := range scopes {
-		if !isPod || !scopes[i].has(obj) {
-			return false
-		}
-	}
-	return true
+func inAll(scopes []admission.QuotaScope, obj document.Value, isPod bool) bool {
+	return !slices.ContainsFunc(scopes, func(s admission.QuotaScope) bool { return !isPod || !inScope(s, obj) })
 }
 
 // ends reports whether a pod has a deadline.

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -62,7 +63,7 @@ func (q *Quotas) used(ctx context.Context, view store.Reader, quota document.Val
 }
 
 // count adds the objects of a type in a namespace to the amounts that are bounded.
-func (q *Quotas) count(ctx context.Context, view store.Reader, row *catalog.Row, namespace string, scopes []Scope, bounded amounts) (err error) {
+func (q *Quotas) count(ctx context.Context, view store.Reader, row *catalog.Row, namespace string, scopes []admission.QuotaScope, bounded amounts) (err error) {
 	of := row.GroupResource()
 	isPod := of == api.GroupResource{Resource: "pods"}
 	if len(scopes) > 0 && !isPod {
