@@ -180,9 +180,20 @@ func TestQuotaController(t *testing.T) {
 	h.await(quotas, func(all contents) bool {
 		return hasUsed("q", "cpu", "0")(all) && hasUsed("q", "configmaps", "0")(all) && hasUsed("q", "services.nodeports", "0")(all)
 	})
-	h.run(t, []step{{"more is allowed", "PATCH", quotas + "/q", merge, `{"spec":{"hard":{"secrets":"4","cpu":null}}}`, 200, ""}})
+	h.run(t, []step{{"more is allowed", "PATCH", quotas + "/q", merge, `{"spec":{"hard":{"secrets":"4","cpu":null,"resourcequotas":null}}}`, 200, ""}})
 	h.await(quotas, hasUsed("q", "secrets", "0"))
 	h.run(t, []step{{"by the controller", "GET", quotas + "/q", "", "", 200, `"manager":"kube-controller-manager","operation":"Update"`}})
+	h.create(quotas, quotaOf("long", `"pods":"1"`, `,"scopes":["NotTerminating"]`))
+	h.create(quotas, quotaOf("short", `"pods":"1"`, `,"scopes":["Terminating"]`))
+	h.await(quotas, func(all contents) bool {
+		return hasUsed("long", "pods", "0")(all) && hasUsed("short", "pods", "0")(all)
+	})
+	h.run(t, []step{
+		{"a pod", "POST", ns + "/pods", "", podOf("long", container("c", ""), ""), 201, ""},
+		{"is in another scope later", "PATCH", ns + "/pods/long", merge, `{"spec":{"activeDeadlineSeconds":99}}`, 200, ""},
+		{"and charged there", "POST", ns + "/pods", "", podOf("short", container("c", ""), `,"activeDeadlineSeconds":9`), 403, "exceeded quota: short, requested: pods=1, used: pods=1"},
+	})
+	h.await(quotas, hasUsed("long", "pods", "0"))
 	h.create(definitionsPath, custom("zoo.example.com", "ants", `"kind":"Ant"`))
 	h.await(quotas, hasUsed("q", "count/ants.zoo.example.com", "0"))
 	ants := "/apis/zoo.example.com/v1/namespaces/default/ants"

@@ -83,8 +83,12 @@ func (q *quotas) observe(_ context.Context, o *observation) {
 	}
 }
 
-// over reports whether a pod may have stopped using what it requests.
+// over reports whether a pod may have stopped using what it requests, or got the deadline
+// by which other quotas bound it.
 func over(body []byte) bool {
+	if _, ends := document.Find(body, "spec", "activeDeadlineSeconds"); ends {
+		return true
+	}
 	phase, _ := document.Find(body, "status", "phase")
 	switch document.Unquote(phase) {
 	case "Succeeded", "Failed":

@@ -52,6 +52,13 @@ func (a amounts) less(other amounts) amounts {
 	return out
 }
 
+// above are the amounts by which a is more than the other ones.
+func (a amounts) above(other amounts) amounts {
+	out := a.less(other)
+	maps.DeleteFunc(out, func(_ string, q resource.Quantity) bool { return q.Sign() < 0 })
+	return out
+}
+
 // atLeast raises the amounts to the other ones.
 func (a amounts) atLeast(other amounts) {
 	for name, q := range other {

@@ -49,18 +49,28 @@ func (b *resourceQuota) bounded(of api.GroupResource) (names []string) {
 
 // charge is what a write adds to the quotas of its namespace.
 type charge struct {
-	quotas  *Quotas
-	all     []*resourceQuota // of the namespace
-	keys    []string         // of those that it adds to
+	quotas *Quotas
+	all    []*resourceQuota // of the namespace
+	parts  []part
+	of     api.GroupResource // of the object
+	name   string            // its name
+}
+
+// part is the part of a charge in one quota.
+type part struct {
+	quota   *resourceQuota
 	amounts amounts
-	of      api.GroupResource // of the object
-	name    string            // its name
 }
 
 func (c *charge) refuse(why string) error { return api.Forbidden(c.of, c.name, why) }
 
 // Keys implements admission.Charge.
-func (c *charge) Keys() []string { return c.keys }
+func (c *charge) Keys() (keys []string) {
+	for _, p := range c.parts {
+		keys = append(keys, p.quota.key)
+	}
+	return keys
+}
 
 // Stands implements admission.Charge.
 func (c *charge) Stands(namespace string) bool {
@@ -71,19 +81,19 @@ func (c *charge) Stands(namespace string) bool {
 
 // Add implements admission.Charge.
 func (c *charge) Add(quota document.Value) error {
-	status := quota.SetObject("status")
-	now, err := c.sum(quota.At("metadata", "name").Text(), readAmounts(status.Get("hard")), readAmounts(status.Get("used")))
-	if err != nil {
-		return err
+	name, status := quota.At("metadata", "name").Text(), quota.SetObject("status")
+	i := slices.IndexFunc(c.parts, func(p part) bool { return p.quota.name == name })
+	now, err := c.sum(c.parts[i], readAmounts(status.Get("hard")), readAmounts(status.Get("used")))
+	if err == nil {
+		setAmounts(status, "used", now)
 	}
-	setAmounts(status, "used", now)
-	return nil
+	return err
 }
 
-// sum adds the charge to the used amounts that a quota bounds. Errors: 403 when there is
-// not that much left.
-func (c *charge) sum(name string, hard, used amounts) (amounts, error) {
-	requested := c.amounts.only(hard.names())
+// sum adds a part of the charge to the used amounts that its quota bounds. Errors: 403
+// when there is not that much left.
+func (c *charge) sum(p part, hard, used amounts) (amounts, error) {
+	requested := p.amounts.only(hard.names())
 	now := used.only(requested.names())
 	now.add(requested)
 	var exceeded []string
@@ -93,7 +103,7 @@ func (c *charge) sum(name string, hard, used amounts) (amounts, error) {
 		}
 	}
 	if len(exceeded) > 0 {
-		return nil, c.refuse(fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s", name, requested.only(exceeded), used.only(exceeded), hard.only(exceeded)))
+		return nil, c.refuse(fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s", p.quota.name, requested.only(exceeded), used.only(exceeded), hard.only(exceeded)))
 	}
 	return now, nil
 }
@@ -104,7 +114,7 @@ func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	if r.Subresource != "" || r.OtherKind || !r.Resource.Namespaced || uncounted(of) {
 		return nil
 	}
-	if r.Operation == admission.Update && (of.Group != "" || of.Resource != "services" && of.Resource != "persistentvolumeclaims") {
+	if r.Operation == admission.Update && !changes(of, r.Object, r.Old) {
 		return nil
 	}
 	all := q.of(r.Namespace)
@@ -120,17 +130,27 @@ func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	return nil
 }
 
+// changes reports whether an update may add to quotas.
+func changes(of api.GroupResource, obj, old document.Value) bool {
+	switch {
+	case of.Group != "":
+		return false
+	case of.Resource == "pods": // it enters another scope; 1.25 disregards that
+		return ends(obj.Get("spec")) != ends(old.Get("spec"))
+	}
+	return of.Resource == "services" || of.Resource == "persistentvolumeclaims"
+}
+
 // decide computes the charge, and refuses it if a quota bounds it now.
 func (c *charge) decide(r *admission.Request) error {
-	of, isPod := c.of, c.of == api.GroupResource{Resource: "pods"}
 	var matching []*resourceQuota
 	var covered []string
 	for _, quota := range c.all {
-		bounded := quota.bounded(of)
-		if len(bounded) == 0 || !inAll(quota.scopes, r.Object, isPod) {
+		bounded := quota.bounded(c.of)
+		if len(bounded) == 0 || !inAll(c.of, quota.scopes, r.Object) {
 			continue
 		}
-		if isPod {
+		if isPod(c.of) {
 			if missing := unnamed(r.Object, bounded); missing != "" {
 				return c.refuse("failed quota: " + quota.name + ": must specify " + missing)
 			}
@@ -141,42 +161,44 @@ func (c *charge) decide(r *admission.Request) error {
 		matching, covered = append(matching, quota), append(covered, bounded...)
 	}
 	now := c.quotas.cfg.Clock()
-	total := usage(of, r.Object, now)
-	c.amounts = total.less(nil)
+	total := usage(c.of, r.Object, now)
+	more := total
 	if r.Operation == admission.Update {
-		c.amounts = total.less(usage(of, r.Old, now))
+		more = total.above(usage(c.of, r.Old, now))
 	}
-	for name, n := range c.amounts {
-		if n.Sign() < 0 {
-			delete(c.amounts, name)
+	adds := len(matching) == 0 && len(more) > 0
+	for _, quota := range matching {
+		p := part{quota, total}
+		if r.Operation == admission.Update && inAll(c.of, quota.scopes, r.Old) {
+			p.amounts = more
+		}
+		adds = adds || len(p.amounts) > 0
+		if p.amounts = p.amounts.above(nil).only(quota.hard.names()); len(p.amounts) > 0 {
+			c.parts = append(c.parts, p)
 		}
 	}
-	if len(c.amounts) == 0 {
+	if !adds {
 		return nil
 	}
-	if err := c.limited(r.Object, total, covered, isPod); err != nil {
+	if err := c.limited(r.Object, total, covered); err != nil {
 		return err
 	}
-	for _, quota := range matching {
-		if len(c.amounts.only(quota.hard.names())) == 0 {
-			continue
-		}
-		if _, err := c.sum(quota.name, quota.hard, quota.used); err != nil {
+	for _, p := range c.parts {
+		if _, err := c.sum(p, p.quota.hard, p.quota.used); err != nil {
 			return err
 		}
-		c.keys = append(c.keys, quota.key)
 	}
 	return nil
 }
 
 // limited refuses what only a quota permits, and none does. covered are the names of the
 // amounts that quotas of the object bound.
-func (c *charge) limited(obj document.Value, total amounts, covered []string, isPod bool) error {
+func (c *charge) limited(obj document.Value, total amounts, covered []string) error {
 	var open []string
 	var scopes []admission.QuotaScope
 	for _, l := range c.quotas.cfg.LimitedResources {
 		for _, scope := range l.MatchScopes {
-			if isPod && inScope(scope, obj) && !c.covers(scope, obj) {
+			if inScope(c.of, scope, obj) && !c.covers(scope, obj) {
 				scopes = append(scopes, scope)
 			}
 		}
@@ -200,9 +222,9 @@ func (c *charge) limited(obj document.Value, total amounts, covered []string, is
 	return nil
 }
 
-// covers reports whether a quota has a scope of that name that the pod is in.
-func (c *charge) covers(scope admission.QuotaScope, pod document.Value) bool {
+// covers reports whether a quota has a scope of that name that the object is in.
+func (c *charge) covers(scope admission.QuotaScope, obj document.Value) bool {
 	return slices.ContainsFunc(c.all, func(quota *resourceQuota) bool {
-		return slices.ContainsFunc(quota.scopes, func(s admission.QuotaScope) bool { return s.ScopeName == scope.ScopeName && inScope(s, pod) })
+		return slices.ContainsFunc(quota.scopes, func(s admission.QuotaScope) bool { return s.ScopeName == scope.ScopeName && inScope(c.of, s, obj) })
 	})
 }

@@ -3,6 +3,7 @@ package quota
 import (
 	"slices"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
@@ -13,13 +14,23 @@ func readScopes(spec document.Value) (all []admission.QuotaScope) {
 		all = append(all, admission.QuotaScope{ScopeName: s.Text(), Operator: "Exists"})
 	}
 	for _, e := range spec.At("scopeSelector", "matchExpressions").Elements() {
-		all = append(all, admission.QuotaScope{e.Get("scopeName").Text(), e.Get("operator").Text(), e.Get("values").Texts()})
+		all = append(all, admission.QuotaScope{ScopeName: e.Get("scopeName").Text(), Operator: e.Get("operator").Text(), Values: e.Get("values").Texts()})
 	}
 	return all
 }
 
-// inScope reports whether a pod is in a scope.
-func inScope(s admission.QuotaScope, pod document.Value) bool {
+// inAll reports whether an object is in all scopes.
+func inAll(of api.GroupResource, scopes []admission.QuotaScope, obj document.Value) bool {
+	return !slices.ContainsFunc(scopes, func(s admission.QuotaScope) bool { return !inScope(of, s, obj) })
+}
+
+func isPod(of api.GroupResource) bool { return of == api.GroupResource{Resource: "pods"} }
+
+// inScope reports whether an object is in a scope, which only pods can be.
+func inScope(of api.GroupResource, s admission.QuotaScope, pod document.Value) bool {
+	if !isPod(of) {
+		return false
+	}
 	spec := pod.Get("spec")
 	switch s.ScopeName {
 	case "Terminating":
@@ -46,11 +57,6 @@ func inScope(s admission.QuotaScope, pod document.Value) bool {
 		}
 	}
 	return false
-}
-
-// inAll reports whether an object is in all scopes, which only pods can be.
-func inAll(scopes []admission.QuotaScope, obj document.Value, isPod bool) bool {
-	return !slices.ContainsFunc(scopes, func(s admission.QuotaScope) bool { return !isPod || !inScope(s, obj) })
 }
 
 // ends reports whether a pod has a deadline.

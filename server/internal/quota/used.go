@@ -65,8 +65,7 @@ func (q *Quotas) used(ctx context.Context, view store.Reader, quota document.Val
 // count adds the objects of a type in a namespace to the amounts that are bounded.
 func (q *Quotas) count(ctx context.Context, view store.Reader, row *catalog.Row, namespace string, scopes []admission.QuotaScope, bounded amounts) (err error) {
 	of := row.GroupResource()
-	isPod := of == api.GroupResource{Resource: "pods"}
-	if len(scopes) > 0 && !isPod {
+	if len(scopes) > 0 && !isPod(of) {
 		return nil
 	}
 	names, now := bounded.names(), q.cfg.Clock()
@@ -83,7 +82,7 @@ func (q *Quotas) count(ctx context.Context, view store.Reader, row *catalog.Row,
 			return false
 		}
 		defer doc.Release()
-		if obj := doc.Root(); inAll(scopes, obj, isPod) {
+		if obj := doc.Root(); inAll(of, scopes, obj) {
 			bounded.add(usage(of, obj, now).only(names))
 		}
 		return true
