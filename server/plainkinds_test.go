@@ -60,7 +60,7 @@ func TestNamesakesOfBuiltInKinds(t *testing.T) {
 	}{
 		{"deployments", `"spec":{` + template + `}`, "", "", ""},
 		{"replicationcontrollers", `"spec":{` + strings.Replace(template, `{"matchLabels":{"a":"b"}}`, `{"a":"b"}`, 1) + `}`, "", "", ""},
-		{"jobs", `"spec":{` + template + `}`, "", "", ""},
+		{"jobs", `"spec":{` + strings.Replace(template, containers, containers+`,"restartPolicy":"Never"`, 1) + `}`, "", "", ""},
 		{"pods", pod, "", `"tolerations"`, ""},
 		{"pods", pod, "?gracePeriodSeconds=9", `"priority"`, ""},
 		{"namespaces", `"spec":{}`, "", "", ""},

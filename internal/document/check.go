@@ -15,6 +15,9 @@ type Hooks struct {
 	// Skips name the members of an object that are not validated, by schema.Type.Skip -
 	// 1.
 	Skips []func(Value) []string
+	// Finds evaluates the expression of a rule: for v, an object or an element of a list
+	// in the object of, that was old before an update. Nil: such rules hold.
+	Finds func(d *schema.Demand, v, of, old Value) []Finding
 }
 
 // Wrong reports whether the last validation found a mistake in an object. A validation
@@ -48,8 +51,8 @@ func (c *checker) check(n int32, check func(Value) []schema.Cause, old Value, ma
 
 // demands adds which rules across its members an object breaks.
 func (c *checker) demands(n int32, demands []schema.Demand, old Value, mark int) {
-	if found := broken(Value{c.d, n}, Value{}, demands); len(found) > 0 {
-		c.merge(found, old, mark, func() []schema.Cause { return broken(old, Value{}, demands) })
+	if found := c.hooks.broken(Value{c.d, n}, Value{}, demands); len(found) > 0 {
+		c.merge(found, old, mark, func() []schema.Cause { return c.hooks.broken(old, Value{}, demands) })
 	}
 }
 

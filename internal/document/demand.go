@@ -1,32 +1,85 @@
 package document
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
+// Finding is a mistake that the expression of a rule finds.
+type Finding struct {
+	Why   string // the message
+	At    string // path of the cause below the object; "" for that of the rule
+	Shows string // text that an invalid cause shows; "" for that of the rule
+	Cause string // the reason; "" for that of the rule
+}
+
 // broken finds the rules across members that an object breaks; old is its value before an
 // update. It allocates only for mistakes.
-func broken(v, old Value, demands []schema.Demand) (causes []schema.Cause) {
+func (h *Hooks) broken(v, old Value, demands []schema.Demand) (causes []schema.Cause) {
 	for i := range demands {
-		d := &demands[i]
-		if d.Each == nil {
-			causes = breaks(causes, v, old, d)
-			continue
-		}
-		for _, element := range v.At(d.Each...).Elements() {
-			causes = breaks(causes, element, Value{}, d)
+		if d := &demands[i]; d.Each == nil {
+			causes = h.breaks(causes, v, v, old, d)
+		} else {
+			causes = h.breaksBelow(causes, v, v, d.Each, d)
 		}
 	}
 	return causes
 }
 
-// breaks adds the causes of one rule that an object breaks.
-func breaks(causes []schema.Cause, v, old Value, d *schema.Demand) []schema.Cause {
+// breaksBelow adds the causes of a rule for the elements of the list at a path below v,
+// which may go through lists.
+func (h *Hooks) breaksBelow(causes []schema.Cause, v, of Value, path []string, d *schema.Demand) []schema.Cause {
+	if len(path) == 0 {
+		return h.breaks(causes, v, of, Value{}, d)
+	}
+	for i, name := range path {
+		if v = v.Get(name); v.Kind() == Array {
+			for _, e := range v.Elements() {
+				causes = h.breaksBelow(causes, e, of, path[i+1:], d)
+			}
+			break
+		}
+	}
+	return causes
+}
+
+// found are the causes of the mistakes that the expression of a rule finds.
+func (h *Hooks) found(v, of, old Value, d *schema.Demand) (causes []schema.Cause) {
+	for _, f := range h.Finds(d, v, of, old) {
+		rule := *d
+		rule.Cause = cmp.Or(f.Cause, d.Cause, schema.CauseInvalid)
+		if f.Shows != "" {
+			rule.Shown = strconv.Quote(f.Shows)
+		}
+		c := cause(v, &rule, &schema.Test{}, f.Why)
+		if f.At != "" {
+			c.Field = string(appendBelow(v.d.appendPath(nil, v.n, true), f.At))
+		}
+		causes = append(causes, c)
+	}
+	return causes
+}
+
+// appendBelow appends a path to another.
+func appendBelow(path []byte, below string) []byte {
+	if len(path) > 0 && below[0] != '[' {
+		path = append(path, '.')
+	}
+	return append(path, below...)
+}
+
+// breaks adds the causes of one rule that a value breaks: an object, or an element of a list
+// in of.
+func (h *Hooks) breaks(causes []schema.Cause, v, of, old Value, d *schema.Demand) []schema.Cause {
 	if !allHold(v, old, d.If) || !allHold(old, old, d.Was) || len(causes) >= MaxCauses {
 		return causes
+	}
+	if d.Finds != "" && h != nil && h.Finds != nil {
+		return append(causes, h.found(v, of, old, d)...)
 	}
 	for i := range d.Then {
 		t := &d.Then[i]
@@ -105,13 +158,57 @@ func holds(of, old Value, t *schema.Test) bool {
 		return v.Kind() == Array || len(CheckFormat(t.Values[0], plain(v))) == 0
 	case schema.Single:
 		return v.Index(0).Exists() && !v.Index(1).Exists()
-	case schema.AtLeast:
-		return !less(v, of.At(t.Than...))
+	case schema.AtLeast, schema.AtMost, schema.Above, schema.Below:
+		return inBounds(v, of, t)
+	case schema.Short:
+		return len(v.Text()) <= t.Most
+	case schema.Equals:
+		return v.Equals(of.At(t.Than...).Text())
+	case schema.Only, schema.Contains, schema.Lacks:
+		return holdsElements(v, t)
+	case schema.Grown:
+		n, _ := v.Int()
+		was, _ := old.At(t.Path...).Int()
+		return v.Kind() == Number && n >= was
 	case schema.Same:
 		was := old.At(t.Path...)
 		return v.IsNothing() && was.IsNothing() || Equal(v, was)
 	}
 	return true
+}
+
+// inBounds reports whether a number meets a test that compares it.
+func inBounds(v, of Value, t *schema.Test) bool {
+	n, known := v.Int()
+	if t.Is == schema.Below {
+		return n <= int64(t.Most)
+	}
+	other, alsoKnown := of.At(t.Than...).Int()
+	switch t.Is {
+	case schema.AtMost:
+		return n <= other
+	case schema.Above:
+		return n > other
+	}
+	return !known || !alsoKnown || n >= other
+}
+
+// holdsElements reports whether a list meets a test of its elements.
+func holdsElements(list Value, t *schema.Test) bool {
+	if t.Is == schema.Only {
+		for _, e := range list.Elements() {
+			if !equalsAny(e, t.Values) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, text := range t.Values {
+		if list.HasText(text) != (t.Is == schema.Contains) {
+			return false
+		}
+	}
+	return t.Is == schema.Contains || !list.IsNothing()
 }
 
 // isOne reports whether a text, a number or a boolean is one of some texts; "" means any
@@ -141,18 +238,11 @@ func plain(v Value) string {
 	return v.Text()
 }
 
-// less reports whether both are numbers and the first is less.
-func less(a, b Value) bool {
-	x, ok := a.Int()
-	y, ok2 := b.Int()
-	return ok && ok2 && x < y
-}
-
 // cause is the cause of a broken rule, for the test that fails, with the reason why.
 func cause(of Value, d *schema.Demand, t *schema.Test, why string) schema.Cause {
 	at := t.Path
 	if d.At != "" {
-		at = steps(d.At)
+		at = schema.Steps(d.At)
 	}
 	c := schema.Cause{Reason: d.Reason(t), Field: of.pathTo(at)}
 	value := d.Shown
@@ -169,25 +259,28 @@ func cause(of Value, d *schema.Demand, t *schema.Test, why string) schema.Cause 
 	case schema.CauseForbidden:
 		c.Message = "Forbidden"
 	case schema.CauseNotSupported:
-		c.Message, why = "Unsupported value: "+value, "supported values: "+quoted(t.Values)
+		if c.Message = "Unsupported value: " + value; t.Values != nil {
+			why = "supported values: " + quoted(t.Values)
+		}
+	case schema.CauseDuplicate:
+		c.Message = "Duplicate value: " + value
+	case schema.CauseInternal:
+		c.Message = "Internal error"
+	case schema.CauseTooLong:
+		c.Message = "Too long"
 	default:
 		c.Message = "Invalid value: " + value
 	}
 	if why != "" {
 		c.Message += ": " + why
 	}
+	if d.Turn != "" {
+		c.Place = of.pathTo(schema.Steps(d.Turn))
+	}
 	if d.Hides != "" {
-		c.Hides = of.pathTo(steps(d.Hides))
+		c.Hides = of.pathTo(schema.Steps(d.Hides))
 	}
 	return c
-}
-
-// steps are the names of a path; "." has none.
-func steps(path string) []string {
-	if path == "." {
-		return nil
-	}
-	return strings.Split(path, ".")
 }
 
 // pathTo is the path of a member, present or not, as in causes.

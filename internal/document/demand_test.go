@@ -44,10 +44,18 @@ scalar Colour string enum=red
 			{If: at("kind", schema.Filled), Then: at("kind", schema.In, "Closed", "Flat", "Thin", "Open")},
 			{If: at("low", schema.In, "7"), Then: at("words", schema.Single), Cause: schema.CauseRequired, Why: "open boxes have one"},
 			{If: at("low", schema.In, "8"), Then: at("words", schema.Formed, "dns1123-label")},
+			{If: at("low", schema.In, "10"), Then: []schema.Test{{Path: []string{"high"}, Is: schema.AtMost, Than: []string{"low"}}}, Why: "is more than low"},
+			{If: at("low", schema.In, "11"), Then: []schema.Test{{Path: []string{"high"}, Is: schema.Above, Than: []string{"low"}}}, Why: "is not above low"},
+			{If: at("low", schema.In, "12"), Then: []schema.Test{{Path: []string{"high"}, Is: schema.Below, Most: 5}, {Path: []string{"kind"}, Is: schema.Short, Most: 3}}, Why: "is too much"},
+			{If: at("low", schema.In, "13"), Then: []schema.Test{{Path: []string{"kind"}, Is: schema.Equals, Than: []string{"lid", "colour"}}}, Turn: "words", Why: "is not that of the lid"},
+			{If: at("words", schema.Contains, "*"), Then: at("words", schema.Single), Why: "stars stand alone"},
+			{If: append(at("words", schema.Lacks, "*"), at("low", schema.In, "14")...), Then: at("words", schema.Only, "a", "b")},
+			{Each: []string{"parts"}, If: at("name", schema.In, "wrong"), Then: []schema.Test{{Is: schema.Empty}}, Cause: schema.CauseInvalid, Why: "is wrong"},
 			{If: at("low", schema.In, "9"), Then: at("lid.colour", schema.Formed, "ip"), At: "kind", Shows: []string{"open"}},
 		},
 		Change: []schema.Demand{
 			{Was: at("kind", schema.Filled), Then: at("kind", schema.Same), Why: "is kept"},
+			{Was: at("low", schema.Set), Then: at("low", schema.Grown), Why: "shrinks"},
 			{Was: at("lid.colour", schema.In, "red"), Then: at("lid.colour", schema.Same), Cause: schema.CauseForbidden, Why: "red stays red"},
 		},
 	}
@@ -80,6 +88,17 @@ func TestDemands(t *testing.T) {
 		{"one of a list", ``, `{"low":7,"high":7,"words":["a"]}`, ``},
 		{"two of a list", ``, `{"low":7,"high":7,"words":["a","b"]}`, `FieldValueRequired words: Required value: open boxes have one`},
 		{"elements of a form", ``, `{"low":8,"high":8,"words":["a","B"]}`, `FieldValueInvalid words[1]: Invalid value: "B": a lowercase`},
+		{"more", ``, `{"low":10,"high":11}`, `FieldValueInvalid high: Invalid value: 11: is more than low`},
+		{"not above", ``, `{"low":11,"high":11}`, `FieldValueInvalid high: Invalid value: 11: is not above low`},
+		{"too much and too long", ``, `{"low":12,"high":12,"kind":"Open"}`, `FieldValueInvalid high: Invalid value: 12: is too much; FieldValueInvalid kind: Invalid value: "Open": is too much`},
+		{"not equal", ``, `{"low":13,"high":13,"kind":"Open","lid":{"colour":"red"}}`, `FieldValueInvalid kind: Invalid value: "Open": is not that of the lid`},
+		{"not alone", ``, `{"words":["a","*"]}`, `FieldValueInvalid words: Invalid value: ["a","*"]: stars stand alone`},
+		{"alone", ``, `{"words":["*"],"low":14}`, ``},
+		{"something else among them", ``, `{"words":["a","c"],"low":14}`, `FieldValueNotSupported words: Unsupported value: ["a","c"]: supported values: "a", "b"`},
+		{"nothing among them", ``, `{"low":14}`, ``},
+		{"an element", ``, `{"parts":[{"name":"a"},{"name":"wrong"}]}`, `FieldValueInvalid parts[1]: Invalid value: {"name":"wrong"}: is wrong`},
+		{"shrunk", `{"low":3}`, `{"low":2}`, `FieldValueInvalid low: Invalid value: 2: shrinks`},
+		{"gone", `{"low":3}`, `{}`, `FieldValueInvalid low: Invalid value: null: shrinks`},
 		{"told elsewhere", ``, `{"low":9,"high":9,"open":true}`, `FieldValueInvalid kind: Invalid value: true: must be a valid IP`},
 		{"told at the map", ``, `{"labels":{"A":"-"}}`, `FieldValueInvalid labels: Invalid value: "A": a lowercase`},
 		{"too many", ``, `{"labels":{"a":"","b":"","c":""}}`, `FieldValueInvalid labels: Invalid value: {"a":"","b":"","c":""}: must not have more than 2`},
@@ -106,7 +125,7 @@ func TestDemands(t *testing.T) {
 			if err != nil {
 				t.Fatal(c.name, err)
 			}
-			causes = append(ValidateTouched(now.Root(), was.Root(), nil), ValidateUpdate(now.Root(), was.Root())...)
+			causes = append(ValidateTouched(now.Root(), was.Root(), nil), ValidateUpdate(now.Root(), was.Root(), nil)...)
 		}
 		var got []string
 		for _, cause := range causes {

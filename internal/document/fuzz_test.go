@@ -72,7 +72,7 @@ func checkDecode(t testing.TB, table *schema.Table, data []byte) {
 	if !sameTree(again, stored, 1, 1) {
 		t.Fatalf("ReadStored of %q gives another tree", text)
 	}
-	if causes := ValidateUpdate(d.Root(), stored.Root()); len(causes) > 0 {
+	if causes := ValidateUpdate(d.Root(), stored.Root(), nil); len(causes) > 0 {
 		t.Fatalf("%q differs from itself: %v", text, causes)
 	}
 	if !Equal(d.Root(), stored.Root()) {
@@ -221,7 +221,7 @@ func FuzzReadStored(f *testing.F) {
 		}
 		visit(v)
 		Validate(v, nil)
-		ValidateUpdate(v, v)
+		ValidateUpdate(v, v, nil)
 		v.SetString("name", "x")
 		v.SetObject("inner").Put("a", v.Get("labels"))
 		v.SetArray("parts").AppendValue(v.Get("inner"))

@@ -61,7 +61,7 @@ func (c *checker) repeated(n int32, keys []string, old Value) (causes []schema.C
 		if text = appendMembers(text[:0], e, keys); len(text) > 0 && seen[string(text)] > 0 {
 			at, shows := e.pathTo(nil), e
 			if len(keys) == 1 {
-				name := steps(strings.TrimSuffix(keys[0], "?"))
+				name := schema.Steps(strings.TrimSuffix(keys[0], "?"))
 				at, shows = e.pathTo(name), e.At(name...)
 			}
 			causes = append(causes, schema.Cause{Reason: schema.CauseDuplicate, Field: at, Message: "Duplicate value: " + Shown(shows)})

@@ -6,13 +6,13 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // broken rule across members that tests the value before. Elements of map-like lists are
 // matched by their keys, members of maps by name; elements of other lists have no
 // identity, so nothing below them is immutable.
-func ValidateUpdate(updated, old Value) []schema.Cause {
+func ValidateUpdate(updated, old Value, hooks *Hooks) []schema.Cause {
 	var causes []schema.Cause
-	compareUpdate(&causes, updated, old)
+	hooks.compareUpdate(&causes, updated, old)
 	return causes
 }
 
-func compareUpdate(causes *[]schema.Cause, updated, old Value) {
+func (h *Hooks) compareUpdate(causes *[]schema.Cause, updated, old Value) {
 	table, typ := updated.Type()
 	if table == nil || updated.Kind() != old.Kind() || sameText(updated, old) {
 		return
@@ -20,7 +20,7 @@ func compareUpdate(causes *[]schema.Cause, updated, old Value) {
 	switch t := &table.Types[typ]; t.Kind {
 	case schema.Object:
 		if t.Demands != nil {
-			*causes = append(*causes, broken(updated, old, t.Demands.Change)...)
+			*causes = append(*causes, h.broken(updated, old, t.Demands.Change)...)
 		}
 		for i := range t.Fields {
 			f := &t.Fields[i]
@@ -29,7 +29,7 @@ func compareUpdate(causes *[]schema.Cause, updated, old Value) {
 			}
 			a, b := updated.Get(f.Name), old.Get(f.Name)
 			if !f.Immutable {
-				compareUpdate(causes, a, b)
+				h.compareUpdate(causes, a, b)
 			} else if !Equal(a, b) {
 				path := string(appendField(updated.d.appendPath(nil, updated.n, true), f))
 				*causes = append(*causes, schema.Cause{Reason: schema.CauseInvalid, Field: path,
@@ -39,17 +39,17 @@ func compareUpdate(causes *[]schema.Cause, updated, old Value) {
 	case schema.Map:
 		if holdsFields(table, t.Elem) {
 			for name, v := range updated.Members() {
-				compareUpdate(causes, v, old.Get(name))
+				h.compareUpdate(causes, v, old.Get(name))
 			}
 		}
 	case schema.List:
 		if t.ListType == schema.ListMap && holdsFields(table, t.Elem) {
-			compareLists(causes, t, updated, old)
+			h.compareLists(causes, t, updated, old)
 		}
 	}
 }
 
-func compareLists(causes *[]schema.Cause, t *schema.Type, updated, old Value) {
+func (h *Hooks) compareLists(causes *[]schema.Cause, t *schema.Type, updated, old Value) {
 	byKey := make(map[string]Value, old.Len())
 	var text []byte
 	for _, v := range old.Elements() {
@@ -59,7 +59,7 @@ func compareLists(causes *[]schema.Cause, t *schema.Type, updated, old Value) {
 	for _, v := range updated.Elements() {
 		text = appendIdentity(text[:0], v, t)
 		if before, ok := byKey[string(text)]; ok && len(text) > 0 {
-			compareUpdate(causes, v, before)
+			h.compareUpdate(causes, v, before)
 		}
 	}
 }

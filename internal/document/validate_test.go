@@ -312,13 +312,13 @@ scalar Boxes []Box keys=name
 			}
 			defer updated.Release()
 			var got []string
-			for _, cause := range ValidateUpdate(updated.Root(), old.Root()) {
+			for _, cause := range ValidateUpdate(updated.Root(), old.Root(), nil) {
 				got = append(got, cause.Field+": "+cause.Message)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if causes := ValidateUpdate(updated.Root(), Value{}); causes != nil {
+			if causes := ValidateUpdate(updated.Root(), Value{}, nil); causes != nil {
 				t.Error("without an old object:", causes)
 			}
 		})

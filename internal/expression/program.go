@@ -169,15 +169,6 @@ func (p *Program) Eval(ctx context.Context, b *Bindings) (v Value, err error) {
 	return result(p.plain.Eval(b))
 }
 
-// eval evaluates the expression of the documents, with the values of the first variables.
-func (p *Program) eval(values ...document.Value) (Value, error) {
-	b := p.scope.Bind()
-	for i, v := range values {
-		b.Set(i, v)
-	}
-	return p.Eval(context.Background(), b)
-}
-
 // EvalCounting evaluates the expression and counts its cost, at most CallLimit: above it
 // the error is ErrCost.
 func (p *Program) EvalCounting(ctx context.Context, b *Bindings) (v Value, cost uint64, err error) {

@@ -2,6 +2,9 @@ package expression
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -14,8 +17,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// documentBase has cel.bind too, for the expressions of the documents.
-var documentBase = sync.OnceValues(func() (*base, error) { return newBase(ext.Bindings()) })
+// documentBase has cel.bind too, and check, which returns the mistakes that a named check
+// finds in a text, for the expressions of the documents.
+var documentBase = sync.OnceValues(func() (*base, error) {
+	check := cel.Function("check", cel.Overload("check_string_string_list", []*cel.Type{cel.StringType, cel.StringType}, cel.ListType(cel.StringType),
+		cel.BinaryBinding(func(name, text ref.Val) ref.Val {
+			return types.NewStringList(types.DefaultTypeAdapter, document.CheckFormat(string(name.(types.String)), string(text.(types.String))))
+		})))
+	return newBase(ext.Bindings(), check)
+})
 
 // textKinds are the kinds of tables whose values are strings in expressions too.
 var textKinds = map[schema.Kind]Kind{schema.Boolean: Boolean, schema.Integer: Integer, schema.Number: Number, schema.IntOrString: IntOrString, schema.Any: Dynamic}
@@ -100,50 +110,74 @@ func (t *Type) zero() ref.Val {
 	return types.NullValue
 }
 
-// Cell is the expression of a table cell. It sees an object as self.
-type Cell struct {
-	table *schema.Table
-	of    schema.Ref
-	text  string
+// phrase is an expression of the documents. It is compiled when it is needed.
+type phrase struct {
+	text    string
+	compile func(text string) (*Program, error)
 
 	once    sync.Once
 	program *Program
 	err     error
 }
 
-// NewCell is the cell of an expression over objects of a type. It is compiled when it is
-// needed.
+func (p *phrase) ready() error {
+	p.once.Do(func() { p.program, p.err = p.compile(p.text) })
+	return p.err
+}
+
+// eval is the value for the values of the first variables.
+func (p *phrase) eval(values ...document.Value) (Value, error) {
+	if err := p.ready(); err != nil {
+		return nil, err
+	}
+	b := p.program.scope.Bind()
+	for i, v := range values {
+		if b.Set(i, v); v.Kind() <= document.Null {
+			b.values[i] = p.program.scope.variables[i].Type.zero()
+		}
+	}
+	return p.program.Eval(context.Background(), b)
+}
+
+// inTable compiles an expression over variables whose types are some of a table. Its value
+// has to be of one of the types that fit.
+func inTable(t *schema.Table, text string, fit []*types.Type, names []string, of ...schema.Ref) (*Program, error) {
+	ts := tableTypes{&Types{objects: map[string]*Type{}}, "", t, map[schema.Ref]*Type{}}
+	variables := make([]Variable, len(names))
+	for i := range names {
+		variables[i] = Variable{Name: names[i], Type: ts.of(of[i])}
+	}
+	scope, err := newScope(documentBase, ts.Types, variables...)
+	if err != nil {
+		return nil, err
+	}
+	p, err := scope.Compile(text, Anything)
+	if err != nil {
+		return nil, err
+	}
+	if is := p.checked.OutputType(); !slices.ContainsFunc(fit, is.IsExactType) {
+		return nil, &Problem{ResultProblem, fmt.Sprintf("the value is of type %s, which is none of %v", is, fit)}
+	}
+	return p, nil
+}
+
+// Cell is the expression of a table cell. It sees an object as self.
+type Cell struct{ phrase }
+
+// NewCell is the cell of an expression over objects of a type.
 func NewCell(t *schema.Table, of schema.Ref, text string) *Cell {
-	return &Cell{table: t, of: of, text: text}
+	return &Cell{phrase{text: text, compile: func(text string) (*Program, error) {
+		return inTable(t, text, []*types.Type{types.StringType, types.IntType, types.BoolType, types.DoubleType}, []string{"self"}, of)
+	}}}
 }
 
 // Compile returns the mistake in the expression, whose value has to fit into a cell.
-func (c *Cell) Compile() error {
-	c.once.Do(func() {
-		ts := &Types{}
-		var scope *Scope
-		if scope, c.err = newScope(documentBase, ts, Variable{Name: "self", Type: ts.OfTable("", c.table, c.of)}); c.err != nil {
-			return
-		}
-		if c.program, c.err = scope.Compile(c.text, Anything); c.err != nil {
-			return
-		}
-		switch is := c.program.checked.OutputType(); is {
-		case cel.StringType, cel.IntType, cel.BoolType, cel.DoubleType:
-		default:
-			c.err = &Problem{ResultProblem, "the value is of type " + is.String() + ", cells show a string, int, double or bool"}
-		}
-	})
-	return c.err
-}
+func (c *Cell) Compile() error { return c.ready() }
 
 // Show is the value of the cell of an object: a string, an int64, a float64 or a bool, nil
 // where the expression fails.
 func (c *Cell) Show(obj document.Value) any {
-	if c.Compile() != nil {
-		return nil
-	}
-	v, err := c.program.eval(obj)
+	v, err := c.eval(obj)
 	if err != nil {
 		return nil
 	}

@@ -78,6 +78,7 @@ type catalogGroup struct {
 	Package    string
 	Preferred  bool
 	Validates  bool // some type or resource has a validate hook
+	Finds      bool // some type has a rule with an expression
 	Expressive bool // some column has an expression
 	Converts   []hookMethod
 	Defaults   []string // type names with a default hook, in the order of their numbers
@@ -214,6 +215,10 @@ func (g *catalogGroup) addTypeHooks() {
 		g.Methods = append(g.Methods, hookMethod{"Skip" + name, "(v document.Value) []string", "names the members that are not validated in a " + name + "."})
 	}
 	g.Validates = len(g.Checks) > 0
+	finds := func(d schema.Demand) bool { return d.Finds != "" }
+	g.Finds = slices.ContainsFunc(g.Table.Types, func(t schema.Type) bool {
+		return t.Demands != nil && (slices.ContainsFunc(t.Demands.State, finds) || slices.ContainsFunc(t.Demands.Change, finds))
+	})
 }
 
 // hookedTypes lists the names of the types with a hook, in the order of its numbers.

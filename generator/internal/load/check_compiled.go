@@ -28,12 +28,28 @@ func (d *documents) checkCompiled() {
 		for _, t := range gv.Types {
 			d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
 		}
+		d.checkFinds(gv)
 		for _, res := range gv.Resources {
 			d.checkPaths(gv.Table, gv.Table.Root(res.Type.Name), res)
 		}
 	}
 	for _, s := range d.stored {
 		d.convert(s)
+	}
+}
+
+// checkFinds compiles the expressions of rules.
+func (d *documents) checkFinds(gv *model.GroupVersion) {
+	finder := expression.NewFinder(gv.Table)
+	for _, t := range gv.Types {
+		ref := gv.Table.Root(t.Name)
+		for i := range t.Schema.Rules {
+			if r := &t.Schema.Rules[i]; r.Finds != "" {
+				if err := finder.Compile(ref, r); err != nil {
+					d.fail(d.at(t.Schema, "x-cluster-rules"), "fix the expression; self is the object", "a rule of %s finds nothing: %s", t.Name, oneLine(err))
+				}
+			}
+		}
 	}
 }
 

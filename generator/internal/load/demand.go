@@ -2,7 +2,6 @@ package load
 
 import (
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -18,22 +17,25 @@ func (r *reader) demands(to *[]schema.Demand) func(node) {
 			var cause string
 			r.object(item, "a rule", map[string]func(node){
 				"if": r.tests(&d.If), "was": r.tests(&d.Was), "then": r.tests(&d.Then),
-				"cause": r.word(&cause, "cause", sortedKeys(reasons)...), "at": r.text(&d.At), "why": r.text(&d.Why),
-				"hides": r.text(&d.Hides), "each": r.way(&d.Each), "shows": r.way(&d.Shows),
+				"cause": r.word(&cause, "cause", sortedKeys(schema.Reasons)...), "at": r.text(&d.At), "why": r.text(&d.Why),
+				"hides": r.text(&d.Hides), "finds": r.text(&d.Finds), "turn": r.text(&d.Turn), "each": r.way(&d.Each), "shows": r.way(&d.Shows),
 				"shown": func(n node) {
 					var text []byte
 					r.json(&text)(n)
 					d.Shown = string(text)
 				},
 			})
-			d.Cause = reasons[cause]
+			d.Cause = schema.Reasons[cause]
 			explained := func(t schema.Test) bool {
 				reason := d.Reason(&t)
 				return reason == schema.CauseRequired || reason == schema.CauseNotSupported
 			}
 			switch {
-			case len(d.Then) == 0:
-				r.fail(item.pos(), "add then", "a rule that demands nothing")
+			case len(d.Then) == 0 && d.Finds == "":
+				r.fail(item.pos(), "add then or finds", "a rule that demands nothing")
+			case d.Finds != "" && (d.Then != nil || d.Why != ""):
+				r.fail(item.pos(), "write two rules; the expression gives the message", "a rule with finds, and then or why")
+			case d.Finds != "":
 			case d.Why == "" && d.Then[0].Is != schema.Formed && !slices.ContainsFunc(d.Then, explained):
 				r.fail(item.pos(), "add why", "a rule that does not say what is wrong")
 			}
@@ -42,13 +44,11 @@ func (r *reader) demands(to *[]schema.Demand) func(node) {
 	}
 }
 
-var reasons = map[string]string{"invalid": schema.CauseInvalid, "required": schema.CauseRequired, "forbidden": schema.CauseForbidden, "unsupported": schema.CauseNotSupported, "duplicate": schema.CauseDuplicate}
-
 // tests reads questions about members: {spec.type: [A, B], name: set}.
 func (r *reader) tests(to *[]schema.Test) func(node) {
 	return func(n node) {
 		for _, e := range r.entries(n) {
-			t := schema.Test{Path: strings.Split(e.key, ".")}
+			t := schema.Test{Path: schema.Steps(e.key)}
 			switch e.value.Kind {
 			case yaml.SequenceNode:
 				t.Is = schema.In
@@ -57,6 +57,14 @@ func (r *reader) tests(to *[]schema.Test) func(node) {
 				r.object(e.value, "a test", map[string]func(node){
 					"not":     func(n node) { t.Is = schema.NotIn; r.texts(&t.Values)(n) },
 					"atLeast": func(n node) { t.Is = schema.AtLeast; r.way(&t.Than)(n) },
+					"atMost":  func(n node) { t.Is = schema.AtMost; r.way(&t.Than)(n) },
+					"above":   func(n node) { t.Is = schema.Above; r.way(&t.Than)(n) },
+					"equals":  func(n node) { t.Is = schema.Equals; r.way(&t.Than)(n) },
+					"most":    func(n node) { t.Is = schema.Below; r.integer(&t.Most)(n) },
+					"bytes":   func(n node) { t.Is = schema.Short; r.integer(&t.Most)(n) },
+					"only":    func(n node) { t.Is = schema.Only; r.texts(&t.Values)(n) },
+					"has":     func(n node) { t.Is = schema.Contains; r.texts(&t.Values)(n) },
+					"lacks":   func(n node) { t.Is = schema.Lacks; r.texts(&t.Values)(n) },
 					"format": func(n node) {
 						t.Is, t.Values = schema.Formed, make([]string, 1)
 						r.word(&t.Values[0], "named check", document.Formats()...)(n)
@@ -77,9 +85,9 @@ func (r *reader) way(to *[]string) func(node) {
 	return func(n node) {
 		var text string
 		r.text(&text)(n)
-		*to = strings.Split(text, ".")
+		*to = schema.Steps(text)
 	}
 }
 
 var conditions = map[string]schema.Condition{"set": schema.Set, "unset": schema.Unset, "filled": schema.Filled, "empty": schema.Empty, "same": schema.Same,
-	"text": schema.Text, "number": schema.Digits, "single": schema.Single}
+	"grown": schema.Grown, "text": schema.Text, "number": schema.Digits, "single": schema.Single}

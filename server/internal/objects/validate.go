@@ -52,7 +52,7 @@ func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cau
 			forgiven = len(v.state) < all
 		}
 	}
-	v.change = document.ValidateUpdate(obj, old)
+	v.change = document.ValidateUpdate(obj, old, &res.GV.Validation)
 	v.rules = v.brokenRules(old)
 	if v.fine() {
 		return nil, forgiven

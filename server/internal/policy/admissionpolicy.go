@@ -64,7 +64,7 @@ func (Policy) ValidateValidatingAdmissionPolicyBinding(obj, _ document.Value) []
 // ValidateNamedRuleWithOperations checks a rule for resources.
 func (Policy) ValidateNamedRuleWithOperations(v document.Value) []schema.Cause {
 	var c causes
-	c.webhookRule(v)
+	c.webhookResources(v)
 	return c.Causes
 }
 
@@ -122,14 +122,6 @@ func (Policy) ValidateParamRef(v document.Value) []schema.Cause {
 		c.NotSupported(action, "Deny", "Allow")
 	}
 	return c.Causes
-}
-
-// CellParamKind shows the kind of a policy's parameters.
-func (Policy) CellParamKind(spec document.Value) any {
-	if kind := spec.Get("paramKind"); isSet(kind) {
-		return kind.Get("apiVersion").Text() + "/" + kind.Get("kind").Text()
-	}
-	return "<unset>"
 }
 
 // CellParamRef shows the parameters of a binding. A name without a namespace may be in any.

@@ -7,15 +7,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidatePodAffinityTerm checks the topology key of a term.
-func (Policy) ValidatePodAffinityTerm(term document.Value) []schema.Cause {
-	var c causes
-	if isEmpty(term.Get("topologyKey")) {
-		c.FormatText(member(term, "topologyKey"), "", "qualified-name") // the schema requires it
-	}
-	return c.Causes
-}
-
 // spreadConstraints checks the spreading of pods over a topology.
 func (c *causes) spreadConstraints(list document.Value) {
 	if list.Len() == 0 {

@@ -32,7 +32,6 @@ func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
 		c.timeZone(zone)
 	}
 	job := spec.At("jobTemplate", "spec")
-	c.jobSpec(job)
 	if selector := job.Get("selector"); isSet(selector) {
 		c.Invalid(selector, "`selector` will be auto-generated")
 	}

@@ -62,9 +62,8 @@ func setTemplateGeneration(obj document.Value, n int64) {
 }
 
 // ValidateDaemonSet checks a daemon set.
-func (Policy) ValidateDaemonSet(obj, old document.Value) []schema.Cause {
+func (Policy) ValidateDaemonSet(obj, _ document.Value) []schema.Cause {
 	var c causes
-	c.collisions(obj.Get("status"), old.Get("status"))
 	spec := obj.Get("spec")
 	template := spec.Get("template")
 	c.selected(spec.Get("selector"), template, "daemonset")

@@ -10,16 +10,10 @@ import (
 func (Policy) UpdateDeployment(obj, old document.Value) { countMetadata(obj, old, "annotations") }
 
 // ValidateDeployment checks a deployment.
-func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
+func (Policy) ValidateDeployment(obj, _ document.Value) []schema.Cause {
 	var c causes
-	spec, status := obj.Get("spec"), obj.Get("status")
-	c.amongReplicas(status, "updatedReplicas", "readyReplicas", "availableReplicas")
-	c.collisions(status, old.Get("status"))
+	spec := obj.Get("spec")
 	c.replicated(spec, "deployment")
-	deadline := spec.Get("progressDeadlineSeconds")
-	if isSet(deadline) && number(deadline) <= number(spec.Get("minReadySeconds")) {
-		c.Invalid(deadline, "must be greater than minReadySeconds")
-	}
 	strategy := spec.Get("strategy")
 	rolling := strategy.Get("rollingUpdate")
 	if strategy.Get("type").Equals("RollingUpdate") && isSet(rolling) {
@@ -58,26 +52,4 @@ func (c *causes) replicated(spec document.Value, kind string) {
 		c.sharedDisks(template)
 	}
 	c.alwaysRestarts(template, "ReplicaSet")
-}
-
-// amongReplicas checks that the named counts of pods do not exceed that of all, and the
-// available pods not the ready ones.
-func (c *causes) amongReplicas(status document.Value, names ...string) {
-	all := number(status.Get("replicas"))
-	for _, name := range names {
-		if v := status.Get(name); number(v) > all {
-			c.InvalidAt(member(status, name), v, "cannot be greater than status.replicas")
-		}
-	}
-	if v := status.Get("availableReplicas"); number(v) > number(status.Get("readyReplicas")) {
-		c.InvalidAt(member(status, "availableReplicas"), v, "cannot be greater than readyReplicas")
-	}
-}
-
-// collisions checks that the number of name collisions only grows.
-func (c *causes) collisions(status, old document.Value) {
-	now, before := status.Get("collisionCount"), old.Get("collisionCount")
-	if isSet(before) && (!isSet(now) || number(now) < number(before)) {
-		c.InvalidAt("status.collisionCount", now, "cannot be decremented")
-	}
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // Limits of an event's fields, in bytes.
@@ -11,39 +10,6 @@ const (
 	maxEventField   = 128
 	maxEventMessage = 1024
 )
-
-// ValidateEvent checks that an event is in the namespace of its object. An event with
-// eventTime is of the newer kind, with a reporter.
-func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
-	var c causes
-	own, about := obj.At("metadata", "namespace").Text(), obj.At("involvedObject", "namespace")
-	newStyle := isSet(obj.Get("eventTime"))
-	ok := about.Equals(own)
-	if isEmpty(about) {
-		ok = own == "" || own == "default" || newStyle && own == "kube-system"
-	} else if newStyle {
-		ok = true
-	}
-	if !ok {
-		c.InvalidText("involvedObject.namespace", about.Text(), "does not match event.namespace")
-	}
-	if !newStyle {
-		return c.Causes
-	}
-	c.reporter("reportingController", obj.Get("reportingComponent"))
-	for _, name := range [...]string{"reportingInstance", "action", "reason"} {
-		v := obj.Get(name)
-		if isEmpty(v) {
-			c.Required(name, "")
-		} else if len(v.Text()) > maxEventField {
-			c.InvalidText(name, "", "can have at most 128 characters")
-		}
-	}
-	if len(obj.Get("message").Text()) > maxEventMessage {
-		c.InvalidText("message", "", "can have at most 1024 characters")
-	}
-	return c.Causes
-}
 
 // reporter checks the reporter of an event, in a field that has another name in the group
 // events.

@@ -8,9 +8,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// every stands for all users, verbs, groups, resources, namespaces or paths.
-const every = "*"
-
 // fixedFlowSchemas are the fixed specs of the schemas with these names, so that
 // administrators always get through and every request matches something.
 var fixedFlowSchemas = map[string]string{
@@ -23,15 +20,18 @@ var fixedFlowSchemas = map[string]string{
 const fixedRules = `"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}],` +
 	`"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]`
 
-// flowVerbs are the verbs for rules.
-var flowVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
-
 // ValidateFlowSchema checks the subjects and rules of a schema.
 func (Policy) ValidateFlowSchema(obj, _ document.Value) []schema.Cause {
 	var c causes
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
 	for _, rule := range spec.Get("rules").Elements() {
-		c.flowRule(rule)
+		for _, r := range rule.Get("nonResourceRules").Elements() {
+			if urls := r.Get("nonResourceURLs"); !urls.HasText("*") {
+				for _, url := range urls.Elements() {
+					c.flowPath(url)
+				}
+			}
+		}
 	}
 	c.fixedSpec(name, spec, fixedFlowSchemas)
 	return c.Causes
@@ -49,52 +49,6 @@ func (c *causes) oneOf(v document.Value, name string, supported ...string) {
 func (c *causes) fixedSpec(name string, spec document.Value, fixed map[string]string) {
 	if want := fixed[name]; want != "" && string(spec.AppendJSON(nil)) != want {
 		c.Invalid(spec, "spec of '"+name+"' must equal the fixed value")
-	}
-}
-
-func (c *causes) flowRule(rule document.Value) {
-	for _, r := range rule.Get("resourceRules").Elements() {
-		c.flowVerbs(r.Get("verbs"))
-		c.loneWildcard(r.Get("apiGroups"), "api groups")
-		c.loneWildcard(r.Get("resources"), "resources")
-		namespaces := r.Get("namespaces")
-		if !c.loneWildcard(namespaces, "namespaces") {
-			for _, n := range namespaces.Elements() {
-				c.Format(n, "dns1123-label")
-			}
-		}
-	}
-	for _, r := range rule.Get("nonResourceRules").Elements() {
-		c.flowVerbs(r.Get("verbs"))
-		if urls := r.Get("nonResourceURLs"); !c.loneWildcard(urls, "non-resource URLs") {
-			for _, url := range urls.Elements() {
-				c.flowPath(url)
-			}
-		}
-	}
-}
-
-// loneWildcard reports whether a list has the wildcard, which must be its only element.
-func (c *causes) loneWildcard(list document.Value, what string) bool {
-	found := false
-	for _, v := range list.Elements() {
-		found = found || v.Equals(every)
-	}
-	if found && list.Len() > 1 {
-		c.Invalid(list, "if '*' is present, must not specify other "+what)
-	}
-	return found
-}
-
-func (c *causes) flowVerbs(verbs document.Value) {
-	if c.loneWildcard(verbs, "verbs") {
-		return
-	}
-	for _, v := range verbs.Elements() {
-		if !slices.Contains(flowVerbs, v.Text()) {
-			c.NotSupportedAt(verbs.Path(), verbs, flowVerbs...)
-			return
-		}
 	}
 }
 

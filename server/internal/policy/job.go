@@ -89,7 +89,6 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	if obj != old { // reported only once
 		c.generatedSelector(obj)
 	}
-	c.jobSpec(spec)
 	if !isSet(selector) {
 		c.Required(member(spec, "selector"), "")
 	}

@@ -80,7 +80,7 @@ func create(t testing.TB, text string) (document.Value, *api.Resource) {
 func causes(r *api.Resource, obj, old document.Value) []string {
 	all := document.Validate(obj, &r.GV.Validation)
 	if old.Exists() {
-		all = append(document.ValidateTouched(obj, old, &r.GV.Validation), document.ValidateUpdate(obj, old)...)
+		all = append(document.ValidateTouched(obj, old, &r.GV.Validation), document.ValidateUpdate(obj, old, &r.GV.Validation)...)
 	}
 	if r.Hooks != nil && r.Hooks.Validate != nil {
 		all = append(all, r.Hooks.Validate(obj, old)...)

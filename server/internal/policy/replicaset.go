@@ -8,7 +8,6 @@ import (
 // ValidateReplicaSet checks a replica set.
 func (Policy) ValidateReplicaSet(obj, _ document.Value) []schema.Cause {
 	var c causes
-	c.amongReplicas(obj.Get("status"), "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 	c.replicated(obj.Get("spec"), "replica set")
 	return c.Causes
 }

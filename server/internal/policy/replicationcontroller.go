@@ -25,12 +25,9 @@ func (Policy) DefaultReplicationController(obj document.Value) {
 func (Policy) StatusReplicationController(obj, _ document.Value) { inheritLabels(obj) }
 
 // ValidateReplicationController checks a replication controller.
-func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Cause {
+func (Policy) ValidateReplicationController(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	if old.Exists() {
-		c.amongReplicas(obj.Get("status"), "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-	}
 	template := spec.Get("template")
 	if !isSet(template) {
 		return c.Causes // required by the schema

@@ -27,51 +27,22 @@ func (Policy) ValidateSecret(obj, _ document.Value) []schema.Cause {
 		c.TooLong("data", maxData)
 	}
 	before := len(c.Causes)
-	c.secretType(obj, data)
-	c.PlaceAt(before, "metadata.annotations[]") // after all that is wrong in the data
-	return c.Causes
-}
-
-// secretType checks that a secret has the data of its type.
-func (c *causes) secretType(obj, data document.Value) {
 	switch obj.Get("type").Text() {
-	case labelDomain + "/service-account-token":
-		const account = labelDomain + "/service-account.name"
-		if obj.At("metadata", "annotations", account).Text() == "" {
-			c.Required("metadata.annotations["+account+"]", "")
-		}
 	case labelDomain + "/dockercfg":
 		c.registryConfig(data, ".dockercfg")
 	case labelDomain + "/dockerconfigjson":
 		c.registryConfig(data, ".dockerconfigjson")
-	case labelDomain + "/basic-auth":
-		if !data.Get("username").Exists() && !data.Get("password").Exists() {
-			c.Required("data[username]", "")
-			c.Required("data[password]", "")
-		}
-	case labelDomain + "/ssh-auth":
-		if data.Get("ssh-privatekey").Text() == "" {
-			c.Required("data[ssh-privatekey]", "")
-		}
-	case labelDomain + "/tls":
-		for _, name := range [...]string{"tls.crt", "tls.key"} {
-			if !data.Get(name).Exists() {
-				c.Required("data["+name+"]", "")
-			}
-		}
 	}
+	c.PlaceAt(before, "metadata.annotations[]") // after all that is wrong in the data
+	return c.Causes
 }
 
 // registryConfig checks the credentials of image registries. They are not shown.
 func (c *causes) registryConfig(data document.Value, name string) {
 	v := data.Get(name)
-	if !v.Exists() {
-		c.Required("data["+name+"]", "")
-		return
-	}
 	text, err := base64.StdEncoding.DecodeString(v.Text())
-	if err != nil {
-		return // reported when it was read
+	if !v.Exists() || err != nil {
+		return // reported by the schema, or when it was read
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {

@@ -44,9 +44,7 @@ var statefulMutable = []string{"replicas", "template", "updateStrategy", "minRea
 // use volumes of the claim templates.
 func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
 	var c causes
-	spec, status := obj.Get("spec"), obj.Get("status")
-	c.amongReplicas(status, "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
-	c.collisions(status, old.Get("status"))
+	spec := obj.Get("spec")
 	template, selector := spec.Get("template"), spec.Get("selector")
 	if c.selected(selector, template, "statefulset") {
 		c.templateMetadata(template)

@@ -42,7 +42,7 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 		}
 		c.reviewVersions(hook.Get("admissionReviewVersions"), strict)
 		for _, rule := range hook.Get("rules").Elements() {
-			c.webhookRule(rule)
+			c.webhookResources(rule)
 		}
 		c.webhookClient(hook, "clientConfig")
 		if !same {
@@ -100,18 +100,6 @@ func (c *causes) reviewVersions(versions document.Value, strict bool) {
 	}
 }
 
-func (c *causes) webhookRule(rule document.Value) {
-	for _, list := range [...]struct{ name, what string }{{"operations", "operations"}, {"apiGroups", "API groups"}, {"apiVersions", "API versions"}} {
-		c.loneWildcard(rule.Get(list.name), list.what)
-	}
-	for _, v := range rule.Get("apiVersions").Elements() {
-		if v.Equals("") {
-			c.Required(v.Path(), "")
-		}
-	}
-	c.webhookResources(rule)
-}
-
 // webhookResources checks names of resources, none of which may be covered twice: by
 // itself and by a wildcard.
 func (c *causes) webhookResources(rule document.Value) {
@@ -121,7 +109,6 @@ func (c *causes) webhookResources(rule document.Value) {
 	for _, v := range list.Elements() {
 		text := v.Text()
 		if text == "" {
-			c.Required(v.Path(), "")
 			continue
 		}
 		resource, sub, found := strings.Cut(text, "/")

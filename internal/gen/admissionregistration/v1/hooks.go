@@ -29,7 +29,7 @@ type Hooks interface {
 	ValidateValidatingWebhookConfiguration(obj, old document.Value) []api.FieldError
 }
 
-// validation has the hooks of types that take part in the validation.
+// validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{

@@ -5,6 +5,7 @@ package appsv1
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of apps/v1 leave to hand-written code.
@@ -57,8 +58,6 @@ type Hooks interface {
 	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateFlexVolumeSource finds what the schema cannot say of a FlexVolumeSource, wherever it is.
 	ValidateFlexVolumeSource(v document.Value) []api.FieldError
-	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
-	ValidatePodAffinityTerm(v document.Value) []api.FieldError
 	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
 	ValidatePodSpec(v document.Value) []api.FieldError
 	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
@@ -69,14 +68,10 @@ type Hooks interface {
 	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicaSet finds what the schema cannot say; old is absent on create.
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
-	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
-	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateStatefulSet finds what the schema cannot say; old is absent on create.
 	ValidateStatefulSet(obj, old document.Value) []api.FieldError
 	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
 	ValidateVolume(v document.Value) []api.FieldError
-	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
-	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnDaemonSet says what its author should know of a valid DaemonSet; old is absent on create.
 	WarnDaemonSet(obj, old document.Value) []string
 	// WarnDeployment says what its author should know of a valid Deployment; old is absent on create.
@@ -87,22 +82,20 @@ type Hooks interface {
 	WarnStatefulSet(obj, old document.Value) []string
 }
 
-// validation has the hooks of types that take part in the validation.
+// validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateAzureDiskVolumeSource,
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
 			h.ValidateFlexVolumeSource,
-			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
 			h.ValidateQuobyteVolumeSource,
-			h.ValidateSecurityContext,
 			h.ValidateVolume,
-			h.ValidateWindowsSecurityContextOptions,
 		},
 		Skips: []func(document.Value) []string{
 			h.SkipDeploymentSpec,

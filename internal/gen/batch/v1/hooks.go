@@ -5,6 +5,7 @@ package batchv1
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of batch/v1 leave to hand-written code.
@@ -45,8 +46,6 @@ type Hooks interface {
 	ValidateFlexVolumeSource(v document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.
 	ValidateJob(obj, old document.Value) []api.FieldError
-	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
-	ValidatePodAffinityTerm(v document.Value) []api.FieldError
 	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
 	ValidatePodSpec(v document.Value) []api.FieldError
 	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
@@ -55,34 +54,28 @@ type Hooks interface {
 	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
 	// ValidateQuobyteVolumeSource finds what the schema cannot say of a QuobyteVolumeSource, wherever it is.
 	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
-	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
-	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
 	ValidateVolume(v document.Value) []api.FieldError
-	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
-	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnCronJob says what its author should know of a valid CronJob; old is absent on create.
 	WarnCronJob(obj, old document.Value) []string
 	// WarnJob says what its author should know of a valid Job; old is absent on create.
 	WarnJob(obj, old document.Value) []string
 }
 
-// validation has the hooks of types that take part in the validation.
+// validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateAzureDiskVolumeSource,
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
 			h.ValidateFlexVolumeSource,
-			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
 			h.ValidateQuobyteVolumeSource,
-			h.ValidateSecurityContext,
 			h.ValidateVolume,
-			h.ValidateWindowsSecurityContextOptions,
 		},
 	}
 }

@@ -59,7 +59,6 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			MetadataLast:       true,
 			AnyFinalizer:       true,
-			Hooks:              &api.Hooks{Validate: h.ValidateEvent},
 			Columns: []api.Column{
 				{Name: "Last Seen", Type: "string", Description: "Time since the event happened last.", Cell: h.CellEventLastSeen},
 				{Name: "Type", Type: "string", Description: "Normal or Warning.", Path: ".type"},

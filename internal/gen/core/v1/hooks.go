@@ -5,6 +5,7 @@ package corev1
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of core/v1 leave to hand-written code.
@@ -97,8 +98,6 @@ type Hooks interface {
 	ValidateEndpoints(obj, old document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
 	ValidateEnvVar(v document.Value) []api.FieldError
-	// ValidateEvent finds what the schema cannot say; old is absent on create.
-	ValidateEvent(obj, old document.Value) []api.FieldError
 	// ValidateFlexPersistentVolumeSource finds what the schema cannot say of a FlexPersistentVolumeSource, wherever it is.
 	ValidateFlexPersistentVolumeSource(v document.Value) []api.FieldError
 	// ValidateFlexVolumeSource finds what the schema cannot say of a FlexVolumeSource, wherever it is.
@@ -115,8 +114,6 @@ type Hooks interface {
 	ValidatePersistentVolumeClaim(obj, old document.Value) []api.FieldError
 	// ValidatePod finds what the schema cannot say; old is absent on create.
 	ValidatePod(obj, old document.Value) []api.FieldError
-	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
-	ValidatePodAffinityTerm(v document.Value) []api.FieldError
 	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
 	ValidatePodSpec(v document.Value) []api.FieldError
 	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
@@ -131,14 +128,10 @@ type Hooks interface {
 	ValidateResourceQuota(obj, old document.Value) []api.FieldError
 	// ValidateSecret finds what the schema cannot say; old is absent on create.
 	ValidateSecret(obj, old document.Value) []api.FieldError
-	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
-	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateService finds what the schema cannot say; old is absent on create.
 	ValidateService(obj, old document.Value) []api.FieldError
 	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
 	ValidateVolume(v document.Value) []api.FieldError
-	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
-	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnPersistentVolume says what its author should know of a valid PersistentVolume; old is absent on create.
 	WarnPersistentVolume(obj, old document.Value) []string
 	// WarnPod says what its author should know of a valid Pod; old is absent on create.
@@ -149,23 +142,21 @@ type Hooks interface {
 	WarnReplicationController(obj, old document.Value) []string
 }
 
-// validation has the hooks of types that take part in the validation.
+// validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateAzureDiskVolumeSource,
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
 			h.ValidateFlexPersistentVolumeSource,
 			h.ValidateFlexVolumeSource,
-			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
 			h.ValidateQuobyteVolumeSource,
-			h.ValidateSecurityContext,
 			h.ValidateVolume,
-			h.ValidateWindowsSecurityContextOptions,
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 // New makes the catalog rows of networking/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1", GroupPriority: 17200, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
@@ -50,7 +50,6 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration: true,
 			ErrorGroup:    "extensions",
 			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject},
-			Hooks:         &api.Hooks{Validate: h.ValidateNetworkPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
 				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},

@@ -5,6 +5,7 @@ package networkingv1
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of networking/v1 leave to hand-written code.
@@ -15,12 +16,22 @@ type Hooks interface {
 	CreateIngress(obj document.Value)
 	// DefaultNetworkPolicySpec sets the defaults of NetworkPolicySpec that depend on other fields.
 	DefaultNetworkPolicySpec(v document.Value)
+	// ValidateIPBlock finds what the schema cannot say of a IPBlock, wherever it is.
+	ValidateIPBlock(v document.Value) []api.FieldError
 	// ValidateIngress finds what the schema cannot say; old is absent on create.
 	ValidateIngress(obj, old document.Value) []api.FieldError
-	// ValidateNetworkPolicy finds what the schema cannot say; old is absent on create.
-	ValidateNetworkPolicy(obj, old document.Value) []api.FieldError
 	// WarnIngress says what its author should know of a valid Ingress; old is absent on create.
 	WarnIngress(obj, old document.Value) []string
+}
+
+// validation has the hooks and expressions of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateIPBlock,
+		},
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -37,7 +37,7 @@ type Hooks interface {
 	WarnStorageClass(obj, old document.Value) []string
 }
 
-// validation has the hooks of types that take part in the validation.
+// validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
