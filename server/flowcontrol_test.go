@@ -4,11 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
 )
 
@@ -211,4 +216,100 @@ func TestFlowHostile(t *testing.T) {
 	}
 	h.remove(flowAPI+"prioritylevelconfigurations/huge", "")
 	h.send("GET", configMaps, "", nil, asBob...).expect(t, http.StatusOK, "")
+}
+
+// slowReads is a store in which a read of a config map takes so long that seats, and not
+// processors, are scarce.
+type slowReads struct{ store.Store }
+
+func (s slowReads) Get(ctx context.Context, key string) (store.Entry, error) {
+	if strings.Contains(key, "configmaps/") {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return s.Store.Get(ctx, key)
+}
+
+// TestNoisyClient: a client sends 50 times the requests of four others together, more than
+// there are seats for. The p99 of the others at most doubles; without priority and
+// fairness they would wait behind it, or be refused.
+func TestNoisyClient(t *testing.T) {
+	if os.Getenv("CAPSTAN_STRESS") == "" {
+		t.Skip("make stress runs this, on a machine with time; TestNoisyFlow of package fairness counts the time instead")
+	}
+	users := []string{"bob", "carol", "dave", "erin", "frank"}
+	tokens := filepath.Join(t.TempDir(), "tokens.csv")
+	text := adminToken + ",admin,1,system:masters\n"
+	for i, name := range users {
+		text += fmt.Sprintf("%s-token,%s,%d\n", name, name, i+2)
+	}
+	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startServer(t, func(c *server.Config) {
+		everybodyMay(c)
+		c.DisablePriorityAndFairness, c.TokenAuthFile = false, tokens
+		c.MaxRequestsInflight, c.MaxMutatingRequestsInflight = 100, 50 // 13 of them for these users
+		c.WrapStore(func(s store.Store) store.Store { return slowReads{s} })
+	})
+	read := func(ctx context.Context, user string) (int, time.Duration) {
+		begin := time.Now()
+		req, _ := http.NewRequestWithContext(ctx, "GET", h.server.URL()+configMaps+"/none", nil)
+		req.Header.Set("Authorization", "Bearer "+user+"-token")
+		resp, err := h.client.Transport.RoundTrip(req)
+		if err != nil {
+			return 0, 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode, time.Since(begin)
+	}
+	h.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 1000
+	quiet := func() (p99 time.Duration) {
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var took []time.Duration
+		for _, user := range users[1:] {
+			all.Go(func() {
+				for range 80 {
+					code, d := read(t.Context(), user)
+					if code != http.StatusNotFound {
+						t.Errorf("%s: %d", user, code)
+					}
+					mu.Lock()
+					took = append(took, d)
+					mu.Unlock()
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		slices.Sort(took)
+		t.Log("half of the requests took at most", took[len(took)/2])
+		return took[len(took)*99/100]
+	}
+	alone := quiet()
+	ctx, stop := context.WithCancel(t.Context())
+	var noise sync.WaitGroup
+	var answered, refused atomic.Int64
+	for range 200 { // 50 for each request of the others
+		noise.Go(func() {
+			for ctx.Err() == nil {
+				if code, _ := read(ctx, "bob"); code == http.StatusTooManyRequests {
+					refused.Add(1)
+					time.Sleep(100 * time.Millisecond)
+				} else {
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	for answered.Load()+refused.Load() < 400 { // all have connected
+		time.Sleep(10 * time.Millisecond)
+	}
+	noisy := quiet()
+	stop()
+	noise.Wait()
+	t.Logf("p99 of the others: %v alone, %v with a client of which %d requests were answered and %d refused", alone, noisy, answered.Load(), refused.Load())
+	if noisy > 2*alone {
+		t.Errorf("the p99 of the others went from %v to %v", alone, noisy)
+	}
 }

@@ -63,7 +63,7 @@ scrape_configs:
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, deadline := testContext(t), time.Now().Add(30*time.Second)
+	ctx, deadline := testContext(t), time.Now().Add(2*time.Minute)
 	for missing := []string{"all"}; len(missing) > 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("no results: %v\n%s", missing, output.String())
