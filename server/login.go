@@ -41,8 +41,12 @@ func (s *Server) openAuthentication() error {
 		return fmt.Errorf("service account keys: %w", err)
 	}
 	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
-	tokens := authn.TokenUnion{s.keys, authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
-		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects})}
+	ofAccounts := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
+		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects})
+	s.metrics.Count("serviceaccount_valid_tokens_total", "Requests by tokens of service accounts that end by themselves.", &ofAccounts.Uses.Valid)
+	s.metrics.Count("serviceaccount_stale_tokens_total", "Requests by tokens of service accounts that should have been renewed.", &ofAccounts.Uses.Stale)
+	s.metrics.Count("serviceaccount_legacy_tokens_total", "Requests by tokens of service accounts in secrets.", &ofAccounts.Uses.Legacy)
+	tokens := authn.TokenUnion{s.keys, ofAccounts}
 	if cfg.EnableBootstrapTokenAuth {
 		tokens = append(tokens, accounts.BootstrapTokens{Objects: objects, Clock: cfg.Clock})
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -56,6 +57,24 @@ type AccountTokenConfig struct {
 type AccountTokens struct {
 	cfg      AccountTokenConfig
 	verified *Cache[*accountLogin]
+
+	// Uses counts requests.
+	Uses TokenUses
+}
+
+// TokenUses are numbers of requests by the tokens of service accounts: those that end by
+// themselves, those of them that a client should have renewed, and those in secrets.
+type TokenUses struct{ Valid, Stale, Legacy atomic.Int64 }
+
+func (u *TokenUses) count(l *accountLogin, now time.Time) {
+	switch {
+	case l.secretToken:
+		u.Legacy.Add(1)
+	case l.Stale != 0 && now.After(time.Unix(l.Stale, 0)):
+		u.Stale.Add(1)
+	default:
+		u.Valid.Add(1)
+	}
 }
 
 // NewAccountTokens returns the authenticator of a configuration.
@@ -101,6 +120,7 @@ func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*I
 	if err := a.valid(ctx, login, token); err != nil {
 		return nil, err
 	}
+	a.Uses.count(login, a.cfg.Clock())
 	return login.identity, nil
 }
 

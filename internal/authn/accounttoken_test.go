@@ -249,6 +249,24 @@ func TestAudiences(t *testing.T) {
 	}
 }
 
+func TestTokenUses(t *testing.T) {
+	m := newMint(t)
+	a := m.authenticator(boundObjects{"serviceaccounts/web": {UID: "u1"}}, m.key.Public())
+	for _, stale := range []time.Time{{}, tokenTime.Add(time.Minute), tokenTime.Add(-time.Minute)} {
+		for range 2 {
+			if _, err := a.AuthenticateToken(t.Context(), m.token(plain(func(t *AccountToken) { t.Stale = stale }))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := a.AuthenticateToken(t.Context(), m.token(plain(func(t *AccountToken) { t.To = tokenTime.Add(-time.Hour) }))); err == nil {
+		t.Error("an expired token is accepted")
+	}
+	if u := &a.Uses; u.Valid.Load() != 4 || u.Stale.Load() != 2 || u.Legacy.Load() != 0 {
+		t.Errorf("valid %d, stale %d, legacy %d", u.Valid.Load(), u.Stale.Load(), u.Legacy.Load())
+	}
+}
+
 func TestCacheIsBounded(t *testing.T) {
 	c := NewCache[int]()
 	for i := range 3 * generationSize {

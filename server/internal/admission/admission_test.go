@@ -201,6 +201,8 @@ func TestPlugins(t *testing.T) {
 			"{metadata: {name: p}, spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}}",
 			"spec volumes", `[{"name":"v","emptyDir":{}}]`},
 		{"mirror", nil, "pods", "{metadata: {name: p, annotations: {kubernetes.io/config.mirror: x}}, spec: {containers: [{name: c, image: i}]}}", "spec serviceAccount", ""},
+		{"mirror with a secret variable", nil, "pods", "{metadata: {name: p, annotations: {kubernetes.io/config.mirror: x}}, spec: {containers: [{name: c, image: i, env: [{name: e, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}}", "",
+			`pods "p" is forbidden: a mirror pod may not reference secrets`},
 		{"mirror with account", account, "pods", "{metadata: {name: p, annotations: {kubernetes.io/config.mirror: x}}, spec: {serviceAccountName: a, containers: [{name: c, image: i}]}}", "",
 			`pods "p" is forbidden: a mirror pod may not reference service accounts`},
 		{"class", classes, "pods", pod + ", priorityClassName: high, serviceAccountName: a}", "spec priority", "1000"},

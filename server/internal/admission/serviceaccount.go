@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/references"
 )
 
 const (
@@ -138,10 +139,12 @@ func mirrorPod(r *Request, spec document.Value) error {
 	if spec.Get("serviceAccountName").Text() != "" {
 		return r.forbidf("a mirror pod may not reference service accounts")
 	}
+	secrets := false
+	references.Of(r.Object, func(kind references.Kind, _ string) { secrets = secrets || kind == references.Secret })
+	if secrets {
+		return r.forbidf("a mirror pod may not reference secrets")
+	}
 	for _, v := range spec.Get("volumes").Elements() {
-		if v.Get("secret").Exists() {
-			return r.forbidf("a mirror pod may not reference secrets")
-		}
 		for _, source := range v.At("projected", "sources").Elements() {
 			if source.Get("serviceAccountToken").Exists() {
 				return r.forbidf("a mirror pod may not use ServiceAccountToken volume projections")

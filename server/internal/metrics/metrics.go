@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -132,6 +133,11 @@ func New(from Sources) *Metrics {
 
 // Add adds the metrics of another room.
 func (m *Metrics) Add(c prometheus.Collector) { m.registry.MustRegister(c) }
+
+// Count adds a counter that is read when the metrics are.
+func (m *Metrics) Count(name, help string, value *atomic.Int64) {
+	m.Add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value.Load()) }))
+}
 
 // featureFigures reports for each gate with an effect whether it is on, as later releases
 // of kube-apiserver do.
