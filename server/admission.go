@@ -51,7 +51,7 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if s.quotas, err = quota.Open(ctx, quota.Config{LimitedResources: config.Settings.LimitedResources, Store: s.store, Catalog: s.catalog, Clock: s.cfg.Clock, Log: s.log}); err != nil {
 		return err
 	}
-	if s.policies, err = admissionpolicies.Open(ctx, admissionpolicies.Config{Store: s.store, Matcher: matcher, Objects: s.reader, Log: s.log}); err != nil {
+	if s.policies, err = admissionpolicies.Open(ctx, admissionpolicies.Config{Store: s.store, Matcher: matcher, Objects: s.reader, Log: s.log, MaxBytes: int(s.cfg.MaxRequestBytes)}); err != nil {
 		return err
 	}
 	config.Webhooks, config.Policies, config.Quotas, config.Metrics = s.webhooks, s.policies, s.quotas, s.metrics.PodSecurity

@@ -170,3 +170,89 @@ func TestWebhookMatchConditions(t *testing.T) {
 		}
 	}
 }
+
+// mutateFor makes a mutating policy for creates and updates of config maps, with a binding.
+func (h *harness) mutateFor(name, spec string) {
+	h.t.Helper()
+	const rules = `"matchConstraints":{"resourceRules":[{"operations":["CREATE","UPDATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]},`
+	const path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolic"
+	if !strings.Contains(spec, "matchConstraints") {
+		spec = rules + spec
+	}
+	if !strings.Contains(spec, "reinvocationPolicy") {
+		spec += `,"reinvocationPolicy":"Never"`
+	}
+	h.create(path+"ies", `{"metadata":{"name":"`+name+`"},"spec":{`+spec+`}}`)
+	h.create(path+"ybindings", `{"metadata":{"name":"`+name+`"},"spec":{"policyName":"`+name+`"}}`)
+}
+
+func configurationChange(text string) string {
+	return fmt.Sprintf(`{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":%q}}`, text)
+}
+
+func patchChange(text string) string {
+	return fmt.Sprintf(`{"patchType":"JSONPatch","jsonPatch":{"expression":%q}}`, text)
+}
+
+// TestMutatingPolicy changes objects by configurations and patches.
+func TestMutatingPolicy(t *testing.T) {
+	h := startServer(t, nil)
+	h.mutateFor("a-label", `"variables":[{"name":"by","expression":"request.userInfo.username"}],"matchConditions":[{"name":"n","expression":"object.metadata.name.startsWith('l')"}],
+		"mutations":[`+configurationChange(`Object{metadata: Object.metadata{labels: {"by": variables.by}}, data: {"x": "1"}}`)+`,`+
+		patchChange(`[JSONPatch{op: "test", path: "/data/x", value: "1"}, JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a.b/c"), value: "d"}]`)+`,`+
+		patchChange(`[JSONPatch{op: "test", path: "/data/x", value: "2"}, JSONPatch{op: "remove", path: "/data"}]`)+`]`)
+	h.wantsMap("l1", `"y":"2"`, 201, `"labels":{"a.b/c":"d","by":"admin"}`)
+	h.wantsMap("l2", `"y":"2"`, 201, `"data":{"x":"1","y":"2"}`)
+	h.wantsMap("o1", `"y":"2"`, 201, `"data":{"y":"2"}`)
+	h.mutateFor("wrong", `"matchConditions":[{"name":"n","expression":"object.metadata.name.startsWith('w')"}],"mutations":[`+configurationChange(`Object{data: Object.spec{}}`)+`]`)
+	h.wantsMap("w1", ``, 403, `"message":"policy 'wrong' with binding 'wrong' denied request: type mismatch: unexpected type name \"Object.spec\", expected \"Object.data\", which matches field name path from root Object type","reason":"Invalid"`)
+	h.mutateFor("unknown", `"failurePolicy":"Ignore","matchConditions":[{"name":"n","expression":"object.metadata.name.startsWith('u')"}],"mutations":[`+configurationChange(`Object{wrong: 1}`)+`]`)
+	h.wantsMap("u1", ``, 201, "")
+	h.mutateFor("value", `"matchConditions":[{"name":"n","expression":"object.metadata.name.startsWith('v')"}],"mutations":[`+configurationChange(`Object{wrong: object.data.none}`)+`]`)
+	h.wantsMap("v1", ``, 403, `resulted in error: no such key`)
+}
+
+// TestMutatingPolicyWorkloads merges configurations into lists by their keys, and refuses
+// those of parts that have one owner.
+func TestMutatingPolicyWorkloads(t *testing.T) {
+	h := startServer(t, nil)
+	const rules = `"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"]}]},`
+	named := func(c string) string {
+		return `"matchConditions":[{"name":"n","expression":"object.metadata.name.startsWith('` + c + `')"}],`
+	}
+	h.mutateFor("side", rules+named("s")+`"mutations":[`+configurationChange(`Object{spec: Object.spec{replicas: object.spec.replicas + 1, template: Object.spec.template{spec: Object.spec.template.spec{
+		containers: [Object.spec.template.spec.containers{name: "side", image: "side:1"}]}}}}`)+`]`)
+	h.mutateFor("whole", rules+named("w")+`"mutations":[`+configurationChange(`Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{
+		containers: [Object.spec.template.spec.containers{name: "a", command: ["x"]}]}}}}`)+`]`)
+	deployment := func(name string) string {
+		return `{"metadata":{"name":"` + name + `"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"a:1"}]}}}}`
+	}
+	const path = "/apis/apps/v1/namespaces/default/deployments"
+	for name, want := range map[string][]string{
+		"s1": {`"replicas":3`, `"containers":[{"name":"a","image":"a:1",`, `{"name":"side","image":"side:1","resources":{},"terminationMessagePath":"/dev/termination-log"`},
+		"w1": {`denied request: error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.template.spec.containers[0].command`},
+	} {
+		got := string(h.post(path, deployment(name)).body)
+		for _, text := range want {
+			if !strings.Contains(got, text) {
+				t.Errorf("%s: %s lacks %s", name, got, text)
+			}
+		}
+	}
+}
+
+// TestMutatingPolicyRounds applies a policy again after later changes, if it wants to.
+func TestMutatingPolicyRounds(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, func(_ string, request, response map[string]any) {
+		response["patchType"], response["patch"] = "JSONPatch", []byte(`[{"op":"add","path":"/data/hook","value":"1"}]`)
+	})
+	count := func(name, key string) string {
+		return `"mutations":[` + configurationChange(`Object{data: {"`+key+`": has(object.data.`+key+`) ? object.data.`+key+` + "i" : "i"}}`) + `],"reinvocationPolicy":"` + name + `"`
+	}
+	h.mutateFor("again", count("IfNeeded", "again"))
+	h.mutateFor("once", count("Never", "once"))
+	h.wantsMap("a", `"x":""`, 201, `"data":{"again":"ii","once":"i","x":""}`)
+	h.mutateBy(v, "hook", reviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
+	h.wantsMap("b", `"x":""`, 201, `"data":{"again":"ii","hook":"1","once":"i","x":""}`)
+}

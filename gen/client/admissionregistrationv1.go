@@ -10,6 +10,16 @@ import (
 // AdmissionregistrationV1 holds the resources of admissionregistration.k8s.io/v1.
 type AdmissionregistrationV1 struct{ rest *client.REST }
 
+// MutatingAdmissionPolicies gives the objects of kind MutatingAdmissionPolicy.
+func (g AdmissionregistrationV1) MutatingAdmissionPolicies() client.Resource[admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicy, admissionregistrationv1.MutatingAdmissionPolicyList] {
+	return client.NewResource[admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicy, admissionregistrationv1.MutatingAdmissionPolicyList](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingadmissionpolicies", Namespaced: false}, "")
+}
+
+// MutatingAdmissionPolicyBindings gives the objects of kind MutatingAdmissionPolicyBinding.
+func (g AdmissionregistrationV1) MutatingAdmissionPolicyBindings() client.Resource[admissionregistrationv1.MutatingAdmissionPolicyBinding, *admissionregistrationv1.MutatingAdmissionPolicyBinding, admissionregistrationv1.MutatingAdmissionPolicyBindingList] {
+	return client.NewResource[admissionregistrationv1.MutatingAdmissionPolicyBinding, *admissionregistrationv1.MutatingAdmissionPolicyBinding, admissionregistrationv1.MutatingAdmissionPolicyBindingList](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingadmissionpolicybindings", Namespaced: false}, "")
+}
+
 // MutatingWebhookConfigurations gives the objects of kind MutatingWebhookConfiguration.
 func (g AdmissionregistrationV1) MutatingWebhookConfigurations() client.Resource[admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, admissionregistrationv1.MutatingWebhookConfigurationList] {
 	return client.NewResource[admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, admissionregistrationv1.MutatingWebhookConfigurationList](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingwebhookconfigurations", Namespaced: false}, "")

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -58,6 +59,42 @@ func (k *Kind) Apply(live, applied document.Value, w Write, force bool) ([]byte,
 		}
 	}
 	return nil, conflictsError(c.conflicts)
+}
+
+// Merge merges a configuration over an object and returns the JSON, without owners. A
+// configuration with a value that has one owner as a whole is refused, except for scalars:
+// its author may not know that the rest of it would go.
+func (k *Kind) Merge(live, applied document.Value) ([]byte, error) {
+	if err := k.checkApplied(applied); err != nil {
+		return nil, err
+	}
+	g := k.grammar()
+	var whole []string
+	g.atomics(k.Type, applied, nil, &whole)
+	if whole != nil {
+		return nil, errors.New("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: " + strings.Join(whole, ", "))
+	}
+	return g.merge(nil, k.Type, live, applied), nil
+}
+
+// atomics finds the objects and lists that have one owner as a whole.
+func (g grammar) atomics(typ schema.Ref, v document.Value, at *fieldPath, found *[]string) {
+	if v.Kind() < document.Array || len(*found) >= maxProblems {
+		return
+	}
+	if at != nil && g.shapeOf(typ, v) == atomic {
+		*found = append(*found, at.String())
+	}
+	for name, m := range v.Members() {
+		if below, _, ok := g.member(typ, name); ok {
+			g.atomics(below, m, &fieldPath{above: at, name: name}, found)
+		}
+	}
+	if t := g.typeOf(typ); t != nil && v.Kind() == document.Array {
+		for i, m := range v.Elements() {
+			g.atomics(t.Elem, m, &fieldPath{above: at, index: i}, found)
+		}
+	}
 }
 
 // applyOnce is Apply after the checks; conflicts are a *conflictError.

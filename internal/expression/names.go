@@ -43,3 +43,17 @@ next:
 
 // Reserved reports whether the grammar does not allow a name.
 func Reserved(name string) bool { return slices.Contains(reserved, name) }
+
+// Unescape is the name of a member that expressions write so.
+func Unescape(name string) string {
+	if word := strings.TrimSuffix(strings.TrimPrefix(name, "__"), "__"); len(word)+4 == len(name) && slices.Contains(reserved, word) {
+		return word
+	}
+	if !strings.Contains(name, "__") {
+		return name
+	}
+	for _, e := range escapes[1:] {
+		name = strings.ReplaceAll(name, e.as, e.part)
+	}
+	return strings.ReplaceAll(name, escapes[0].as, escapes[0].part)
+}

@@ -33,7 +33,7 @@ func makePrices() map[string]price {
 	for _, name := range [...]string{"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"} {
 		all[name] = price{(*costs).worstSearch, func(_ string, args []ref.Val, _ ref.Val) uint64 { return traversal(args[0]) }}
 	}
-	for _, name := range [...]string{"url", "lowerAscii", "upperAscii", "substring", "trim"} {
+	for _, name := range [...]string{"url", "jsonpatch.escapeKey", "lowerAscii", "upperAscii", "substring", "trim"} {
 		all[name] = price{read(1, true), charged(1)}
 	}
 	for _, name := range [...]string{"cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"} {

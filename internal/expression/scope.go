@@ -73,6 +73,8 @@ const (
 	Condition Result = iota // true or false
 	Text
 	TextOrNull
+	Configuration // of the type Object
+	Patches       // a list of the type JSONPatch
 	Anything
 )
 
@@ -84,6 +86,10 @@ func (r Result) allows(is *cel.Type) bool {
 		return is == cel.StringType
 	case TextOrNull:
 		return is == cel.StringType || is == cel.NullType
+	case Configuration:
+		return is.IsExactType(configurationType)
+	case Patches:
+		return is.IsExactType(patchesType)
 	}
 	return true
 }

@@ -104,6 +104,7 @@ func (t *Type) Member(name string) *Type {
 
 // Types are declared types, by name: those of all objects below the roots.
 type Types struct {
+	Changes bool // expressions may make configurations and patches
 	objects map[string]*Type
 }
 
@@ -206,6 +207,9 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	if t := p.object(name); t != nil {
 		return types.NewTypeTypeWithParam(t.native), true
 	}
+	if p.makes(name) {
+		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
+	}
 	return p.Provider.FindStructType(name)
 }
 
@@ -214,6 +218,9 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 	if t := p.object(name); t != nil {
 		t.named("")
 		return slices.Sorted(maps.Keys(t.byEscaped)), true
+	}
+	if p.makes(name) {
+		return nil, true
 	}
 	return p.Provider.FindStructFieldNames(name)
 }
@@ -225,6 +232,9 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 			return f.access, true
 		}
 		return nil, false
+	}
+	if p.makes(name) {
+		return madeField(name, field)
 	}
 	return p.Provider.FindStructFieldType(name, field)
 }

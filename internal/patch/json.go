@@ -52,7 +52,11 @@ func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	t := target{root: newNode(current)}
 	for i, o := range operations {
 		if err := t.apply(o); err != nil {
-			return nil, inapplicable("operation %d, %s of %s: %v", i, o.op, o.path, err)
+			refused := inapplicable("operation %d, %s of %s: %v", i, o.op, o.path, err)
+			if o.op == "test" {
+				refused = failedTest{refused}
+			}
+			return nil, refused
 		}
 	}
 	return t.root.appendTo(make([]byte, 0, len(current)+len(patch))), nil
@@ -98,6 +102,14 @@ func (t *target) apply(o operation) error {
 }
 
 var errOther = errors.New("the value is another")
+
+// ErrTest is wrapped by the error of a patch whose test fails.
+var ErrTest = errors.New("a test of the patch fails")
+
+type failedTest struct{ error }
+
+// Unwrap makes it the error of the patch, and ErrTest.
+func (e failedTest) Unwrap() []error { return []error{e.error, ErrTest} }
 
 // applyWhole applies an operation to the whole object.
 func (t *target) applyWhole(o operation) error {

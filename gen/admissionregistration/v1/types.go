@@ -6,6 +6,14 @@ import (
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 )
 
+// ApplyConfiguration: A configuration that is merged over the object, as by server-side apply. Parts
+// with one owner as a whole cannot be set.
+type ApplyConfiguration struct {
+	// Expression in CEL whose value is an Object, as in Object{spec: Object.spec{replicas: 3}}. It sees
+	// object, oldObject, request, params, namespaceObject, variables and authorizer.
+	Expression string `json:"expression,omitempty"`
+}
+
 // AuditAnnotation: An annotation of audit events.
 type AuditAnnotation struct {
 	// Key, which with the name of the policy in front (name/key) is a qualified name.
@@ -20,6 +28,13 @@ type ExpressionWarning struct {
 	FieldRef string `json:"fieldRef"`
 	// For each kind that it is checked for, the kind and the mistake.
 	Warning string `json:"warning"`
+}
+
+// JSONPatch: A JSON patch of the object. If a test in it fails, nothing is changed.
+type JSONPatch struct {
+	// Expression in CEL whose value is a list of JSONPatch{op, path, from, value}. It sees object,
+	// oldObject, request, params, namespaceObject, variables and authorizer.
+	Expression string `json:"expression,omitempty"`
 }
 
 // MatchCondition: A condition that a request has to meet for something to be asked about it.
@@ -45,6 +60,79 @@ type MatchResources struct {
 	// Equivalent (default) also matches a resource that is changed through another version than the rules
 	// name; Exact does not.
 	MatchPolicy *string `json:"matchPolicy,omitempty"`
+}
+
+// MutatingAdmissionPolicy: Changes in CEL of objects on their way to the store. A binding puts the
+// policy in effect.
+type MutatingAdmissionPolicy struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name, labels and other identifying metadata of the mutating admission policy.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The changes.
+	Spec MutatingAdmissionPolicySpec `json:"spec"`
+}
+
+// MutatingAdmissionPolicyBinding: Puts a mutating admission policy in effect, with parameters, for
+// some or all of its requests.
+type MutatingAdmissionPolicyBinding struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name, labels and other identifying metadata of the mutating admission policy binding.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The policy, its parameters and requests.
+	Spec MutatingAdmissionPolicyBindingSpec `json:"spec"`
+}
+
+// MutatingAdmissionPolicyBindingList: A list of objects of kind MutatingAdmissionPolicyBinding.
+type MutatingAdmissionPolicyBindingList struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Metadata of the list.
+	Metadata metav1.ListMeta `json:"metadata"`
+	// The objects of the list.
+	Items []MutatingAdmissionPolicyBinding `json:"items"`
+}
+
+// MutatingAdmissionPolicyBindingSpec: A policy in effect.
+type MutatingAdmissionPolicyBindingSpec struct {
+	// Name of the policy. A binding to a missing one has no effect.
+	PolicyName string `json:"policyName,omitempty"`
+	// The parameters, if the policy has a kind of them.
+	ParamRef *ParamRef `json:"paramRef,omitempty"`
+	// Restricts the binding to some of the requests that the policy is for.
+	MatchResources *MatchResources `json:"matchResources,omitempty"`
+}
+
+// MutatingAdmissionPolicyList: A list of objects of kind MutatingAdmissionPolicy.
+type MutatingAdmissionPolicyList struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Metadata of the list.
+	Metadata metav1.ListMeta `json:"metadata"`
+	// The objects of the list.
+	Items []MutatingAdmissionPolicy `json:"items"`
+}
+
+// MutatingAdmissionPolicySpec: Requests, and the changes of their objects.
+type MutatingAdmissionPolicySpec struct {
+	// Kind of the objects that bindings may name as params of the expressions. None if absent.
+	ParamKind *ParamKind `json:"paramKind,omitempty"`
+	// The requests that the policy is for; at least one rule for resources, not for DELETE. Configurations
+	// of admission itself never match.
+	MatchConstraints *MatchResources `json:"matchConstraints,omitempty"`
+	// Named expressions for the others.
+	Variables []Variable `json:"variables,omitempty"`
+	// The changes, in the order in which they are made.
+	Mutations []Mutation `json:"mutations,omitempty"`
+	// What an expression without a value means: Fail (default) refuses the request, Ignore goes on without
+	// it.
+	FailurePolicy *string `json:"failurePolicy,omitempty"`
+	// Further conditions for requests that the policy is for. One that is false suffices to pass the
+	// request.
+	MatchConditions []MatchCondition `json:"matchConditions,omitempty"`
+	// Whether the changes are made again when something later changed the object: Never or IfNeeded.
+	ReinvocationPolicy string `json:"reinvocationPolicy,omitempty"`
 }
 
 // MutatingWebhook: One endpoint that is sent objects to change, and when.
@@ -101,6 +189,16 @@ type MutatingWebhookConfigurationList struct {
 	Metadata metav1.ListMeta `json:"metadata"`
 	// The objects of the list.
 	Items []MutatingWebhookConfiguration `json:"items"`
+}
+
+// Mutation: A change, made by the one expression that patchType names.
+type Mutation struct {
+	// The kind of change: ApplyConfiguration or JSONPatch.
+	PatchType string `json:"patchType"`
+	// The change as a configuration that is applied.
+	ApplyConfiguration *ApplyConfiguration `json:"applyConfiguration,omitempty"`
+	// The change as a JSON patch.
+	JsonPatch *JSONPatch `json:"jsonPatch,omitempty"`
 }
 
 // NamedRuleWithOperations: Operations on resources, or on objects of some names, that a policy is for.

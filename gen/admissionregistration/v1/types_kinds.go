@@ -3,6 +3,38 @@
 package admissionregistrationv1
 
 // SetKind fills in Kind and APIVersion.
+func (x *MutatingAdmissionPolicy) SetKind() {
+	x.Kind, x.APIVersion = "MutatingAdmissionPolicy", "admissionregistration.k8s.io/v1"
+}
+
+// GetName returns the name of the object.
+func (x *MutatingAdmissionPolicy) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *MutatingAdmissionPolicy) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *MutatingAdmissionPolicyBinding) SetKind() {
+	x.Kind, x.APIVersion = "MutatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1"
+}
+
+// GetName returns the name of the object.
+func (x *MutatingAdmissionPolicyBinding) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *MutatingAdmissionPolicyBinding) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *MutatingAdmissionPolicyBindingList) SetKind() {
+	x.Kind, x.APIVersion = "MutatingAdmissionPolicyBindingList", "admissionregistration.k8s.io/v1"
+}
+
+// SetKind fills in Kind and APIVersion.
+func (x *MutatingAdmissionPolicyList) SetKind() {
+	x.Kind, x.APIVersion = "MutatingAdmissionPolicyList", "admissionregistration.k8s.io/v1"
+}
+
+// SetKind fills in Kind and APIVersion.
 func (x *MutatingWebhookConfiguration) SetKind() {
 	x.Kind, x.APIVersion = "MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1"
 }

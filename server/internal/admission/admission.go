@@ -44,6 +44,15 @@ type Request struct {
 	OtherKind bool // the objects are bodies of requests, or options of connections, rather than stored objects of the resource
 	By        Author
 	Reviewed  bool // set when the server's members of Object may be gone or wrong: a mutating webhook was asked, or a plug-in changed their reasons
+
+	changed bool // by a mutator
+	again   []round
+}
+
+// round is the second round of a plug-in.
+type round struct {
+	plugin string
+	run    func(context.Context) error
 }
 
 // Author is the author of a write.
@@ -78,13 +87,18 @@ func (r *Request) warn(text string) {
 	}
 }
 
+// Mutator changes the objects of writes.
+type Mutator interface {
+	// Admit changes the object, and reports whether it did. again, if it is not nil, is to
+	// be called if something did, when the other plug-ins have seen the object again.
+	Admit(ctx context.Context, r *Request) (changed bool, again func(context.Context) error, err error)
+}
+
 // Webhooks are the webhooks of the cluster.
 type Webhooks interface {
 	// Waits reports whether a webhook may be asked about such a write.
 	Waits(o Operation, resource *api.Resource, subresource string) bool
-	// Admit asks the mutating webhooks. again, if it is not nil, is to be called when the
-	// other plug-ins have seen the changed object.
-	Admit(ctx context.Context, r *Request) (again func(context.Context) error, err error)
+	Mutator
 	// Check asks the validating webhooks.
 	Check(ctx context.Context, r *Request) error
 }
@@ -93,6 +107,7 @@ type Webhooks interface {
 type Policies interface {
 	// Waits reports whether a policy may be for such a write.
 	Waits(o Operation, resource *api.Resource, subresource string) bool
+	Mutator
 	// Check applies the validating policies.
 	Check(ctx context.Context, r *Request) error
 }
@@ -193,11 +208,17 @@ func (c *Chain) Check(ctx context.Context, r *Request) error {
 // Admit runs the mutating plug-ins, before validation, and then checks the rights that
 // the object would give. The first refusal decides.
 func (c *Chain) Admit(ctx context.Context, r *Request) error {
+	r.changed, r.again = false, nil
 	for _, p := range c.admitters {
 		if !p.handles(r.Operation) {
 			continue
 		}
 		if err := p.admit(c, ctx, r); err != nil {
+			return err
+		}
+	}
+	if r.changed {
+		if err := c.secondRound(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -212,25 +233,54 @@ func (c *Chain) askValidating(ctx context.Context, r *Request) error {
 	return c.config.Webhooks.Check(ctx, r)
 }
 
-// askMutating asks the mutating webhooks, the last of the plug-ins that change an object.
-// If they do, the others see it once more.
+// askMutating asks the mutating webhooks.
 func (c *Chain) askMutating(ctx context.Context, r *Request) error {
 	if c.config.Webhooks == nil {
 		return nil
 	}
-	again, err := c.config.Webhooks.Admit(ctx, r)
-	if err != nil || again == nil {
-		return err
+	return r.mutate(ctx, mutatingWebhook, c.config.Webhooks)
+}
+
+// applyMutating applies the mutating policies.
+func (c *Chain) applyMutating(ctx context.Context, r *Request) error {
+	if c.config.Policies == nil {
+		return nil
 	}
+	return r.mutate(ctx, mutatingPolicy, c.config.Policies)
+}
+
+func (r *Request) mutate(ctx context.Context, plugin string, m Mutator) error {
+	changed, again, err := m.Admit(ctx, r)
+	r.changed = r.changed || changed
+	if again != nil {
+		r.again = append(r.again, round{plugin, again})
+	}
+	return err
+}
+
+// secondRound shows the plug-ins an object once more that a mutator has changed.
+func (c *Chain) secondRound(ctx context.Context, r *Request) error {
 	for _, p := range c.admitters {
-		if p.name == mutatingWebhook || !p.handles(r.Operation) {
+		if !p.handles(r.Operation) {
 			continue
 		}
-		if err := p.admit(c, ctx, r); err != nil {
+		run := func(ctx context.Context) error { return p.admit(c, ctx, r) }
+		if p.name == mutatingWebhook || p.name == mutatingPolicy {
+			run = nil
+			for _, again := range r.again {
+				if again.plugin == p.name {
+					run = again.run
+				}
+			}
+		}
+		if run == nil {
+			continue
+		}
+		if err := run(ctx); err != nil {
 			return err
 		}
 	}
-	return again(ctx)
+	return nil
 }
 
 // checkPolicies applies the validating policies.

@@ -36,8 +36,11 @@ func (p *plugin) handles(o Operation) bool {
 	return true
 }
 
-// mutatingWebhook is the plug-in that may have the others see the object again.
-const mutatingWebhook = "MutatingAdmissionWebhook"
+// The plug-ins that may have the others see the object again.
+const (
+	mutatingPolicy  = "MutatingAdmissionPolicy"
+	mutatingWebhook = "MutatingAdmissionWebhook"
+)
 
 // plugins are all plug-ins of 1.25, and those of policies, in the order in which they run.
 var plugins = [...]plugin{
@@ -71,6 +74,7 @@ var plugins = [...]plugin{
 	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
 	{name: "DefaultIngressClass", admit: (*Chain).defaultIngressClass},
 	{name: "DenyServiceExternalIPs", check: (*Chain).denyExternalIPs, optional: true},
+	{name: mutatingPolicy, admit: (*Chain).applyMutating, connects: true, waits: (*Chain).awaitsPolicies},
 	{name: mutatingWebhook, admit: (*Chain).askMutating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
 	{name: "ValidatingAdmissionPolicy", check: (*Chain).checkPolicies, deletes: true, connects: true, waits: (*Chain).awaitsPolicies},
 	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},

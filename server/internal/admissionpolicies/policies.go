@@ -26,6 +26,8 @@ type Config struct {
 	Matcher *matching.Matcher
 	Objects Objects
 	Log     *slog.Logger
+	// MaxBytes bounds a changed object.
+	MaxBytes int
 }
 
 // Objects reads the parameters of policies.
@@ -44,6 +46,7 @@ const group = "admissionregistration." + profile.GroupSuffix
 // of a binding. They implement admission.Policies.
 type Policies struct {
 	cfg        Config
+	mutating   *bound
 	validating *bound
 }
 
@@ -54,11 +57,18 @@ func Open(ctx context.Context, cfg Config) (*Policies, error) {
 	if p.validating, err = follow(ctx, &cfg, "validatingadmissionpolicies", "validatingadmissionpolicybindings", readValidating); err != nil {
 		return nil, err
 	}
+	if p.mutating, err = follow(ctx, &cfg, "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", readMutating); err != nil {
+		p.validating.close()
+		return nil, err
+	}
 	return p, nil
 }
 
 // Close ends following.
-func (p *Policies) Close() { p.validating.close() }
+func (p *Policies) Close() {
+	p.mutating.close()
+	p.validating.close()
+}
 
 // bound is the policies of one type with their bindings.
 type bound struct {
@@ -160,15 +170,17 @@ func exempt(resource *api.Resource) bool {
 // Waits reports whether a policy may be for such a write: its expressions take time.
 func (p *Policies) Waits(o admission.Operation, resource *api.Resource, subresource string) bool {
 	var may func(*matching.Constraints) bool
-	for policy := range p.validating.all() {
-		if may == nil {
-			if exempt(resource) {
-				return false
+	for _, all := range [...]*bound{p.mutating, p.validating} {
+		for policy := range all.all() {
+			if may == nil {
+				if exempt(resource) {
+					return false
+				}
+				may = p.cfg.Matcher.May(o, resource, subresource)
 			}
-			may = p.cfg.Matcher.May(o, resource, subresource)
-		}
-		if may(&policy.constraints) {
-			return true
+			if may(&policy.constraints) {
+				return true
+			}
 		}
 	}
 	return false

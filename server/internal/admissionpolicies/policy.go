@@ -19,8 +19,10 @@ type policy struct {
 	ignoresFailures bool
 	params          *paramKind // nil for none
 	generation      int64
-	observed        int64                  // of which the status reports
-	rules           func() (*rules, error) // of a validating policy, compiled once
+	observed        int64                    // of which the status reports
+	rules           func() (*rules, error)   // of a validating policy, compiled once
+	changes         func() (*changes, error) // of a mutating policy, compiled once
+	again           bool                     // a mutating policy wants to see later changes
 }
 
 // paramKind names the kind of a policy's parameters.
@@ -57,8 +59,8 @@ func readVariables(list document.Value) (all []named) {
 
 // scopeOf is the scope of a policy's expressions. Variables that cannot be compiled have no
 // value.
-func (p *policy) scopeOf(variables []named) (*expression.Scope, error) {
-	s, err := conditions.Scope(conditions.Kind{Params: p.params != nil, Authorizer: true, Composed: len(variables) > 0})
+func (p *policy) scopeOf(variables []named, changes bool) (*expression.Scope, error) {
+	s, err := conditions.Scope(conditions.Kind{Params: p.params != nil, Authorizer: true, Composed: len(variables) > 0, Changes: changes})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func readValidating(obj document.Value) *policy {
 		notes = append(notes, [4]string{textAt(v, "key"), textAt(v, "valueExpression")})
 	}
 	p.rules = sync.OnceValues(func() (*rules, error) {
-		scope, err := p.scopeOf(variables)
+		scope, err := p.scopeOf(variables, false)
 		if err != nil {
 			return nil, err
 		}
@@ -131,6 +133,46 @@ func readValidating(obj document.Value) *policy {
 			r.annotations = append(r.annotations, annotation{compile(scope, n[1], expression.TextOrNull), n[0]})
 		}
 		return r, nil
+	})
+	return p
+}
+
+// changes are the compiled expressions of a mutating policy.
+type changes struct {
+	scope *expression.Scope
+	all   []mutation
+}
+
+// mutation is an expression whose value is a JSON patch or a configuration.
+type mutation struct {
+	compiled
+	patches bool
+}
+
+// readMutating reads a mutating policy.
+func readMutating(obj document.Value) *policy {
+	p := readPolicy(obj)
+	spec := obj.Get("spec")
+	p.again = spec.Get("reinvocationPolicy").Equals("IfNeeded")
+	variables := readVariables(spec.Get("variables"))
+	var texts [][2]string
+	for _, v := range spec.Get("mutations").Elements() {
+		texts = append(texts, [2]string{textAt(v, "jsonPatch", "expression"), textAt(v, "applyConfiguration", "expression")})
+	}
+	p.changes = sync.OnceValues(func() (*changes, error) {
+		scope, err := p.scopeOf(variables, true)
+		if err != nil {
+			return nil, err
+		}
+		c := &changes{scope: scope}
+		for _, text := range texts {
+			if text[0] != "" {
+				c.all = append(c.all, mutation{compile(scope, text[0], expression.Patches), true})
+			} else {
+				c.all = append(c.all, mutation{compile(scope, text[1], expression.Configuration), false})
+			}
+		}
+		return c, nil
 	})
 	return p
 }

@@ -37,7 +37,7 @@ func BenchmarkNoConfiguration(b *testing.B) {
 		if w.Waits(admission.Create, pods, "") {
 			b.Fatal("it waits")
 		}
-		if again, err := w.Admit(context.Background(), r); again != nil || err != nil {
+		if _, again, err := w.Admit(context.Background(), r); again != nil || err != nil {
 			b.Fatal(err)
 		}
 		if err := w.Check(context.Background(), r); err != nil {

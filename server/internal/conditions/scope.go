@@ -32,6 +32,7 @@ type Kind struct {
 	Params     bool
 	Authorizer bool
 	Composed   bool // named expressions, which the owner of the scope adds
+	Changes    bool // types for configurations and patches
 	// ObjectType and ParamsType are for the check of types; nil for none. Types declares
 	// them.
 	ObjectType, ParamsType *expression.Type
@@ -51,7 +52,7 @@ func once(k Kind) func() (*expression.Scope, error) {
 
 // Scope returns a scope. It is shared with others unless it has something of its own.
 func Scope(k Kind) (*expression.Scope, error) {
-	if k.Composed || k.Types != nil {
+	if k.Composed || k.Changes || k.Types != nil {
 		return newScope(k)
 	}
 	params, authorizer := 0, 0
@@ -69,6 +70,7 @@ func newScope(k Kind) (*expression.Scope, error) {
 	if types == nil {
 		types = new(expression.Types)
 	}
+	types.Changes = k.Changes
 	request, namespace := requestType(types), namespaceType(types)
 	all := []expression.Variable{{Name: Object, Type: k.ObjectType}, {Name: OldObject, Type: k.ObjectType}, {Name: Request, Type: request}, {Name: NamespaceObject, Type: namespace}}
 	if k.Params {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ const (
 
 // ValidateValidatingAdmissionPolicy checks the requests and the expressions of a policy.
 func (Policy) ValidateValidatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
-	c := newExpressionCauses(obj, old)
+	c := newExpressionCauses(obj, old, false)
 	if c == nil {
 		return nil
 	}
@@ -147,7 +148,7 @@ type expressionCauses struct {
 
 // newExpressionCauses begins with what all policies have: requests, match conditions and
 // variables. It is nil for a policy whose expressions were accepted before.
-func newExpressionCauses(obj, old document.Value) *expressionCauses {
+func newExpressionCauses(obj, old document.Value, changes bool) *expressionCauses {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	if before.Exists() && document.Equal(spec, before) {
 		return nil
@@ -165,7 +166,7 @@ func newExpressionCauses(obj, old document.Value) *expressionCauses {
 	}
 	variables := spec.Get("variables")
 	var err error
-	if c.scope, err = conditions.Scope(conditions.Kind{Params: c.params, Authorizer: true, Composed: variables.Len() > 0}); err != nil {
+	if c.scope, err = conditions.Scope(conditions.Kind{Params: c.params, Authorizer: true, Composed: variables.Len() > 0, Changes: changes}); err != nil {
 		c.Add(schema.CauseInternal, "spec", "Internal error: "+err.Error())
 	}
 	for _, v := range variables.Elements() {
@@ -211,7 +212,8 @@ func (c *causes) matchConditions(list document.Value, params bool) {
 }
 
 // wanted are the types of results in causes.
-var wanted = map[expression.Result]string{expression.Condition: "bool", expression.Text: "string", expression.TextOrNull: "one of [string null_type]"}
+var wanted = map[expression.Result]string{expression.Condition: "bool", expression.Text: "string", expression.TextOrNull: "one of [string null_type]",
+	expression.Configuration: "Object", expression.Patches: "list(JSONPatch)"}
 
 // wrongExpression adds the cause of an expression that cannot be compiled.
 func (c *causes) wrongExpression(v document.Value, shown string, err error, want expression.Result) {
@@ -304,3 +306,69 @@ func (c *expressionCauses) auditAnnotation(v document.Value, policy string) {
 		c.expression(value, text, expression.TextOrNull)
 	}
 }
+
+// ValidateMutatingAdmissionPolicy checks the requests and the expressions of a policy.
+func (Policy) ValidateMutatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
+	c := newExpressionCauses(obj, old, true)
+	if c == nil {
+		return nil
+	}
+	spec := obj.Get("spec")
+	c.supportsMutation(spec.Get("matchConstraints"), "spec.matchConstraints")
+	mutations := spec.Get("mutations")
+	if mutations.Len() == 0 {
+		c.Required(member(spec, "mutations"), "mutations must contain at least one item")
+	}
+	for _, v := range mutations.Elements() {
+		c.mutation(v)
+	}
+	return c.Causes
+}
+
+// ValidateMutatingAdmissionPolicyBinding checks the operations of a binding.
+func (Policy) ValidateMutatingAdmissionPolicyBinding(obj, _ document.Value) []schema.Cause {
+	var c causes
+	c.supportsMutation(obj.At("spec", "matchResources"), "spec.matchResources")
+	return c.Causes
+}
+
+// changes are the types of changes, with their members and results.
+var changes = [...]struct {
+	kind, member string
+	result       expression.Result
+}{{"JSONPatch", "jsonPatch", expression.Patches}, {"ApplyConfiguration", "applyConfiguration", expression.Configuration}}
+
+func (c *expressionCauses) mutation(v document.Value) {
+	kind := v.Get("patchType").Text()
+	for i, change := range changes {
+		if change.kind != kind {
+			continue
+		}
+		if other := v.Get(changes[1-i].member); isSet(other) {
+			c.InvalidText(other.Path(), "{"+changes[1-i].member+"}", "must not be specified when patchType is "+kind)
+		}
+		of := v.Get(change.member)
+		text := of.Get("expression")
+		switch trimmed := strings.TrimSpace(text.Text()); {
+		case !isSet(of):
+			c.Required(member(v, change.member), "must be specified when patchType is "+kind)
+		case trimmed == "":
+			c.Required(member(of, "expression"), "")
+		default:
+			c.expression(text, trimmed, change.result)
+		}
+	}
+}
+
+// supportsMutation refuses the operations of rules that no object is changed for.
+func (c *causes) supportsMutation(resources document.Value, path string) {
+	for _, rule := range resources.Get("resourceRules").Elements() {
+		for _, operation := range rule.Get("operations").Elements() {
+			if !slices.Contains(mutatingOperations, operation.Text()) {
+				c.NotSupportedAt(path+".resourceRules.operations", operation, mutatingOperations...)
+			}
+		}
+	}
+}
+
+var mutatingOperations = []string{"*", "CONNECT", "CREATE", "UPDATE"}

@@ -73,3 +73,34 @@ func TestValidatingAdmissionPolicyBinding(t *testing.T) {
 		{"labels", ref("selector: {matchLabels: {a: b}}, parameterNotFoundAction: Deny"), "ParamRef", "a=b"},
 	})
 }
+
+func TestMutatingAdmissionPolicy(t *testing.T) {
+	const head = "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: p.example.com}\n"
+	const rules = "matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}"
+	spec := func(more string) string { return "spec: {reinvocationPolicy: Never, " + rules + ", " + more + "}" }
+	apply := func(text string) string {
+		return spec("mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: '" + text + "'}}]")
+	}
+	patch := func(text string) string {
+		return spec("mutations: [{patchType: JSONPatch, jsonPatch: {expression: '" + text + "'}}]")
+	}
+	runCreate(t, head, []createCase{
+		{"fine", apply("Object{spec: Object.spec{hostname: object.metadata.name}}"), ""},
+		{"nothing", "spec: {}", "spec.matchConstraints: Required; spec.mutations: Required; spec.reinvocationPolicy: Required"},
+		{"deletes", strings.Replace(apply("Object{}"), "[CREATE]", "[CREATE, DELETE]", 1), "spec.matchConstraints.resourceRules.operations: NotSupported"},
+		{"not an object", apply(`{"a": 1}`), "spec.mutations[0].applyConfiguration.expression: Invalid"},
+		{"part of an object", apply("Object.spec{}"), "spec.mutations[0].applyConfiguration.expression: Invalid"},
+		{"patch", patch(`[JSONPatch{op: "remove", path: "/spec/" + jsonpatch.escapeKey("a/b")}]`), ""},
+		{"odd patch", patch(`[JSONPatch{op: "remove", where: "/spec"}]`), "spec.mutations[0].jsonPatch.expression: Invalid"},
+		{"one operation", patch(`JSONPatch{op: "remove"}`), "spec.mutations[0].jsonPatch.expression: Invalid"},
+		{"other member", spec("mutations: [{patchType: JSONPatch, applyConfiguration: {expression: x}}]"), "spec.mutations[0].jsonPatch: Required; spec.mutations[0].applyConfiguration: Invalid"},
+		{"no text", spec("mutations: [{patchType: JSONPatch, jsonPatch: {}}]"), "spec.mutations[0].jsonPatch.expression: Required"},
+		{"odd type", spec("mutations: [{patchType: Merge}, {}]"), "spec.mutations[0].patchType: NotSupported; spec.mutations[1].patchType: Required"},
+	})
+	runCells(t, head, []cellCase{{"one", apply("Object{}"), "Mutations", int64(1)}})
+	runCreate(t, strings.Replace(head, "Policy", "PolicyBinding", 1), []createCase{
+		{"fine", "spec: {policyName: p}", ""},
+		{"nothing", "spec: {}", "spec.policyName: Required"},
+		{"deletes", "spec: {policyName: p, matchResources: {resourceRules: [{operations: [DELETE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}}", "spec.matchResources.resourceRules.operations: NotSupported"},
+	})
+}

@@ -13,6 +13,10 @@ type Hooks interface {
 	CellCount(v document.Value) any
 	// CellParamRef gives columns that show what is at a path.
 	CellParamRef(v document.Value) any
+	// ValidateMutatingAdmissionPolicy finds what the schema cannot say; old is absent on create.
+	ValidateMutatingAdmissionPolicy(obj, old document.Value) []api.FieldError
+	// ValidateMutatingAdmissionPolicyBinding finds what the schema cannot say; old is absent on create.
+	ValidateMutatingAdmissionPolicyBinding(obj, old document.Value) []api.FieldError
 	// ValidateMutatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateMutatingWebhookConfiguration(obj, old document.Value) []api.FieldError
 	// ValidateNamedRuleWithOperations finds what the schema cannot say of a NamedRuleWithOperations, wherever it is.

@@ -1,0 +1,128 @@
+package matching
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/convert"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/admission"
+)
+
+// Unprepare takes from a new object the members that the server has filled in already,
+// as webhooks and policies see it, and may choose its name. The evaluation fills them in again.
+func Unprepare(r *admission.Request) {
+	if r.Reviewed = true; r.Operation != admission.Create || r.OtherKind {
+		return
+	}
+	meta := r.Object.Get("metadata")
+	meta.Remove("uid")
+	meta.Remove("creationTimestamp")
+	if r.Name == "" {
+		meta.Remove("name")
+	}
+}
+
+// Change gives the object of a write a new state, JSON in the version of a row of at most so
+// many bytes, and reports whether that changed it.
+func Change(ctx context.Context, r *admission.Request, in *api.Resource, text []byte, most int) (bool, error) {
+	doc, err := decode(ctx, r, in, text, most)
+	if err != nil {
+		return false, err
+	}
+	defer doc.Release()
+	before := r.Object.AppendJSON(nil)
+	replace(r.Object, doc.Root())
+	return !bytes.Equal(before, r.Object.AppendJSON(nil)), nil
+}
+
+// decode reads a changed object, with defaults and without unknown fields, and turns it
+// into the version of the write's objects.
+func decode(ctx context.Context, r *admission.Request, in *api.Resource, text []byte, most int) (*document.Document, error) {
+	table, typ, defaults := in.GV.Types(), in.Type, in.GV.Defaults
+	if sub := in.Subresource(r.Subresource); r.OtherKind && sub != nil && sub.Table != nil {
+		table, typ, defaults = sub.Table, sub.Type, nil
+	}
+	decoder := document.Decoder{Table: table, Defaults: defaults, Limits: document.Limits{MaxBytes: most}}
+	doc, _, err := decoder.Decode(typ, text)
+	if err != nil {
+		return nil, api.Internal(err.Error())
+	}
+	to := r.Resource
+	if r.OtherKind || to.GV.APIVersion() == in.GV.APIVersion() {
+		return doc, nil
+	}
+	defer doc.Release()
+	turned, err := convert.Between(ctx, in, to, doc.Root())
+	if err != nil {
+		return nil, err
+	}
+	defer turned.Release()
+	decoder = document.Decoder{Table: to.GV.Types(), Defaults: to.GV.Defaults, Limits: decoder.Limits}
+	doc, _, err = decoder.Decode(to.Type, turned.Root().AppendJSON(nil))
+	return doc, err
+}
+
+// replace gives an object the members of another one of its type.
+func replace(obj, now document.Value) {
+	var gone []string
+	for name := range obj.Members() {
+		if !now.Get(name).Exists() {
+			gone = append(gone, name)
+		}
+	}
+	for _, name := range gone {
+		obj.Remove(name)
+	}
+	for name, v := range now.Members() {
+		obj.Put(name, v)
+	}
+}
+
+// Rounds decide which webhooks or policies see a write twice: those that want to, if
+// something was changed after them.
+type Rounds[K comparable] struct {
+	Changed     bool
+	called, due map[K]bool // of those that want to see later changes
+}
+
+// Ran notes that one has seen the write.
+func (r *Rounds[K]) Ran(of K, changed, again bool) {
+	if changed {
+		r.Changed = true
+		r.require()
+	}
+	if again {
+		if r.called == nil {
+			r.called, r.due = map[K]bool{}, map[K]bool{}
+		}
+		r.called[of] = true
+	}
+}
+
+// require makes all due that were called.
+func (r *Rounds[K]) require() {
+	for of := range r.called {
+		r.due[of] = true
+	}
+	clear(r.called)
+}
+
+// Due reports whether one has to see the write again.
+func (r *Rounds[K]) Due(of K) bool { return r.due[of] }
+
+// Again is the second round, after the other plug-ins have seen the write again; nil if
+// none wants to, or the first one failed.
+func (r *Rounds[K]) Again(w *admission.Request, failed error, second func(context.Context) error) func(context.Context) error {
+	if failed != nil || len(r.called)+len(r.due) == 0 {
+		return nil
+	}
+	left := w.Object.AppendJSON(nil)
+	return func(ctx context.Context) error {
+		if !bytes.Equal(left, w.Object.AppendJSON(nil)) {
+			r.require()
+		}
+		return second(ctx)
+	}
+}
