@@ -70,6 +70,9 @@ type Config struct {
 	Features
 	Background
 
+	// EncryptionConfigFile names the resources that are stored encrypted, and the keys.
+	// Default: none.
+	EncryptionConfigFile string
 	// Audit names the recorded requests, and the places of their events. Default: none.
 	Audit audit.Config
 	// EnableAggregatorRouting connects to services, those of extension servers and

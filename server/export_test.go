@@ -55,7 +55,7 @@ func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {
 	if len(kinds) == 0 {
 		return errors.New("no object is old")
 	}
-	return operate.Migrate(ctx, s.shown.Store, kinds, report)
+	return operate.Migrate(ctx, s.shown.Store, "", kinds, report)
 }
 
 // StoredBody is the stored form of an object.
@@ -79,7 +79,7 @@ func Migrate(ctx context.Context, s store.Store, report func(operate.Step)) erro
 	if _, _, err := stored.NoteVersions(ctx, s, kinds); err != nil {
 		return err
 	}
-	return operate.Migrate(ctx, s, kinds, report)
+	return operate.Migrate(ctx, s, "", kinds, report)
 }
 
 // Durations are the times without a flag.

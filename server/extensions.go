@@ -10,6 +10,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/encryption"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/agents"
@@ -25,6 +26,42 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
+
+// openStore opens the store of the catalog's kinds, and the operators' socket.
+func (s *Server) openStore(ctx context.Context) error {
+	cipher, err := encryption.Read(s.cfg.EncryptionConfigFile, catalog.ResourceOfKey)
+	if err != nil {
+		return err
+	}
+	s.cipher = cipher
+	config := store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.Clock, Logger: s.cfg.Logger}
+	if cipher != nil {
+		config.Cipher = cipher
+	}
+	engine, err := store.Open(config)
+	if err != nil {
+		return err
+	}
+	s.store = engine
+	if s.cfg.wrapStore != nil {
+		s.store = s.cfg.wrapStore(engine)
+	}
+	kinds := stored.NewKinds(s.catalog.Snapshot())
+	mixed, due, err := stored.NoteVersions(ctx, engine, kinds)
+	if err != nil {
+		return err
+	}
+	s.shown = stored.NewCurrent(s.store, mixed)
+	s.store = s.shown
+	if due {
+		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
+	}
+	if s.cfg.keepsFiles() {
+		s.control = operate.Listen(s.cfg.DataDir, engine, cipher.Form(), func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
+	}
+	s.metrics = newMetrics(s, engine.Stats)
+	return nil
+}
 
 // openDefinitions reads the definitions of custom resources and serves their resources,
 // before requests are answered.
@@ -63,7 +100,12 @@ func definitionsRow(snapshot *catalog.Snapshot) *catalog.Row {
 // convert are problems. The next call continues a migration that the end of ctx
 // interrupted. Errors: store.ErrLocked when a server uses the directory, and those of the
 // store.
-func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)) error {
+func MigrateStore(ctx context.Context, dataDir, encryptionConfigFile string, report func(operate.Step)) error {
+	cipher, err := encryption.Read(encryptionConfigFile, catalog.ResourceOfKey)
+	if err != nil {
+		return err
+	}
+	defer cipher.Close()
 	snapshot := catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()
 	rows, err := customRows(snapshot, time.Now, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
 	if err != nil {
@@ -72,7 +114,7 @@ func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)
 	custom := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
 		return registrar.Kinds(ctx, s, definitionsRow(snapshot), rows)
 	}
-	return operate.MigrateStore(ctx, dataDir, stored.NewKinds(snapshot), custom, report)
+	return operate.MigrateStore(ctx, dataDir, cipher, stored.NewKinds(snapshot), custom, report)
 }
 
 // openExtensions follows the API services of extension servers.

@@ -28,8 +28,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
-	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of the store, the certificates made by the server and the administrator's kubeconfig")
-	fs.BoolVar(&c.InMemory, "in-memory", c.InMemory, "keep everything in memory and forget it at the end; --data-dir is not used")
+	c.addStoreFlags(fs)
 	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig, "what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
 	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, features.Help())
@@ -77,6 +76,13 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	addLimited(fs, c.sizes())
 	addLimited(fs, c.counts())
 	flags.AddInert(fs)
+}
+
+// addStoreFlags defines the flags about the stored objects.
+func (c *Config) addStoreFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of the store, the certificates made by the server and the administrator's kubeconfig")
+	fs.BoolVar(&c.InMemory, "in-memory", c.InMemory, "keep everything in memory and forget it at the end; --data-dir is not used")
+	fs.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", c.EncryptionConfigFile, "which resources are encrypted before they are stored, and with which keys")
 }
 
 // addAccountFlags defines the flags about the tokens of service accounts.

@@ -119,7 +119,7 @@ func TestFlagRanges(t *testing.T) {
 func TestInertFlags(t *testing.T) {
 	c, fs, err := parse("--allow-privileged --secure-port=1234 --etcd-servers=http://a,http://b --service-account-key-file a --service-account-key-file b " +
 		"--oidc-required-claim=hd=kit --watch-cache=false --enable_bootstrap_token_auth --runtime-config api/all=true --requestheader-client-ca-file=x " +
-		"--encryption-provider-config=")
+		"--admission-control=")
 	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
 		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
 	}
@@ -148,8 +148,7 @@ func TestInertFlags(t *testing.T) {
 // start.
 func TestRefusedFlags(t *testing.T) {
 	for line, want := range map[string]string{
-		"--encryption-provider-config=x":                   "does not encrypt what it stores",
-		"--encryption_provider_config_automatic_reload":    "does not encrypt what it stores",
+		"--encryption_provider_config_automatic_reload":    "reads the keys of stored objects when it starts",
 		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",
 	} {
 		_, fs, err := parse(line)

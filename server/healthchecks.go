@@ -33,6 +33,9 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 			return errors.New("not finished")
 		}})
 	}
+	for i := range s.cipher.Services() {
+		checks = append(checks, discovery.Check{Name: fmt.Sprintf("kms-provider-%d", i), Check: func() error { return s.cipher.Healthy(i) }})
+	}
 	if endpoint == "readyz" {
 		checks = append(checks, discovery.Check{Name: "shutdown", Check: func() error {
 			if s.leaving.Load() {

@@ -22,6 +22,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/encryption"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/index"
@@ -77,6 +78,7 @@ type Server struct {
 	extensions      *extensions.Extensions
 	forwarder       *forward.Forwarder
 	store           store.Store
+	cipher          *encryption.Cipher   // nil for none
 	shown           *stored.CurrentStore // is in store
 	definitions     *registrar.Follower
 	control         *operate.Socket // nil when the store has no files
@@ -274,33 +276,6 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 		Issuer: s.issuer, IssuerDocuments: s.issuerDocuments, KeepTokenExpiration: cfg.KeepTokenExpiration, Tokens: s.tokens, Metrics: s.metrics, Agents: s.agents(), Forwarder: s.forwarder, Checks: s.healthChecks})
 	s.dispatch(d)
 	return d.check(groups)
-}
-
-// openStore opens the store of the catalog's kinds, and the operators' socket.
-func (s *Server) openStore(ctx context.Context) error {
-	engine, err := store.Open(store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.Clock, Logger: s.cfg.Logger})
-	if err != nil {
-		return err
-	}
-	s.store = engine
-	if s.cfg.wrapStore != nil {
-		s.store = s.cfg.wrapStore(engine)
-	}
-	kinds := stored.NewKinds(s.catalog.Snapshot())
-	mixed, due, err := stored.NoteVersions(ctx, engine, kinds)
-	if err != nil {
-		return err
-	}
-	s.shown = stored.NewCurrent(s.store, mixed)
-	s.store = s.shown
-	if due {
-		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
-	}
-	if s.cfg.keepsFiles() {
-		s.control = operate.Listen(s.cfg.DataDir, engine, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
-	}
-	s.metrics = newMetrics(s, engine.Stats)
-	return nil
 }
 
 // pageSecret is the key of the page tokens: kept in the store, so that tokens outlive a

@@ -117,6 +117,7 @@ func (s *Server) closeParts() error {
 	if s.store != nil {
 		err = s.store.Close()
 	}
+	s.cipher.Close()
 	if s.listener != nil {
 		_ = s.listener.Close() // closed already when HTTP was shut down
 	}

@@ -127,6 +127,7 @@ func TestAcceptance(t *testing.T) {
 func TestRandomOperations(t *testing.T) {
 	for name, m := range map[string]*engines{
 		"tiny memory tables": {config: store.Config{MemTableBytes: 1 << 20, CacheBytes: 1 << 20}, tiny: true, files: vfs.NewMem, reopen: afterClose},
+		"encrypted":          {config: store.Config{MemTableBytes: 1 << 20, Cipher: store.Mask{}}, tiny: true, files: vfs.NewMem, reopen: afterClose},
 		"crashes":            {files: vfs.NewCrashableMem, reopen: afterCrash},
 		"backup and restore": {files: vfs.NewCrashableMem, reopen: fromBackup},
 	} {

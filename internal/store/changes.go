@@ -57,7 +57,7 @@ func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit
 		if !hasPrefix(record.key, prefix) {
 			continue
 		}
-		c, err := readChange(snap, revision, record)
+		c, err := readChange(e.opener(), snap, revision, record)
 		if err != nil {
 			return 0, err
 		}
@@ -93,15 +93,15 @@ func readRecord(it *pebble.Iterator) (uint64, logRecord, error) {
 }
 
 // readChange builds a change from its log record.
-func readChange(from pebble.Reader, revision uint64, record logRecord) (*Change, error) {
+func readChange(o opener, from pebble.Reader, revision uint64, record logRecord) (*Change, error) {
 	key := strings.Clone(string(record.key))
 	c := &Change{Op: record.op}
 	var err error
-	if c.Entry, err = readVersion(from, key, revision, record.op); err != nil {
+	if c.Entry, err = readVersion(o, from, key, revision, record.op); err != nil {
 		return nil, err
 	}
 	if record.prev != 0 {
-		if c.Prev, err = readVersion(from, key, record.prev, OpUpdate); err != nil {
+		if c.Prev, err = readVersion(o, from, key, record.prev, OpUpdate); err != nil {
 			return nil, err
 		}
 	}
@@ -109,15 +109,15 @@ func readChange(from pebble.Reader, revision uint64, record logRecord) (*Change,
 }
 
 // readVersion returns exactly one version.
-func readVersion(from pebble.Reader, key string, revision uint64, op Op) (Entry, error) {
+func readVersion(o opener, from pebble.Reader, key string, revision uint64, op Op) (Entry, error) {
 	var scratch [keyScratch]byte
 	stored, closer, err := from.Get(appendChange(scratch[:0], objectSpace, key, revision, op))
 	if err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q at %d, which the log names: %w", key, revision, plain(err))
 	}
-	value, err := decodeValue(append([]byte(nil), stored...))
+	value, stale, err := o.value(key, revision, append([]byte(nil), stored...))
 	if err := errors.Join(err, closer.Close()); err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q at %d: %w", key, revision, plain(err))
 	}
-	return Entry{Key: key, Revision: revision, Value: value}, nil
+	return Entry{Key: key, Revision: revision, Value: value, Rewritten: stale}, nil
 }

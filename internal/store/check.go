@@ -13,6 +13,7 @@ import (
 type checker struct {
 	ctx     context.Context
 	from    *pebble.Snapshot
+	opener  opener
 	report  func(problem string)
 	current uint64 // later revisions are in flight and not checked
 	oldest  uint64
@@ -38,7 +39,7 @@ func (e *Engine) Check(ctx context.Context, report func(problem string)) error {
 		return ErrClosed
 	}
 	defer e.gate.leave()
-	c := &checker{ctx: ctx, report: report, current: e.Current()}
+	c := &checker{ctx: ctx, opener: opener{cipher: e.cfg.Cipher, blind: e.cfg.Cipher == nil}, report: report, current: e.Current()}
 	c.from = e.db.NewSnapshot()
 	defer func() { _ = c.from.Close() }()
 	for _, step := range []func() error{c.settings, c.log, c.versions, c.headers, c.samples} {
@@ -120,11 +121,11 @@ func (c *checker) log() error {
 			c.reportf("revision %d names a later one, %d, as the state before", revision, record.prev)
 		}
 		key := string(record.key)
-		if _, err := readVersion(c.from, key, revision, record.op); err != nil {
+		if _, err := readVersion(c.opener, c.from, key, revision, record.op); err != nil {
 			c.reportf("%v", err)
 		}
 		if record.prev != 0 {
-			if _, err := readVersion(c.from, key, record.prev, OpUpdate); err != nil {
+			if _, err := readVersion(c.opener, c.from, key, record.prev, OpUpdate); err != nil {
 				c.reportf("%v", err)
 			}
 		}
@@ -153,7 +154,7 @@ func (c *checker) versions() error {
 		}
 		stored, err := it.ValueAndErr()
 		if err == nil {
-			_, err = decodeValue(stored)
+			_, _, err = c.opener.value(string(v.key), v.revision, stored)
 		}
 		if err != nil {
 			c.reportf("%q at %d: %v", v.key, v.revision, err)
@@ -230,9 +231,7 @@ func (c *checker) headers() (err error) {
 		if err != nil {
 			return err
 		}
-		if value, err := decodeValue(stored); err == nil && !bytes.Equal(value.Meta, header) {
-			c.reportf("the version %q has another header on its own", it.Key())
-		}
+		c.compareHeader(it.Key(), stored, header)
 		valid = headers.Next()
 		return nil
 	})
@@ -240,6 +239,24 @@ func (c *checker) headers() (err error) {
 		c.reportf("the header %q has no version", headers.Key())
 	}
 	return err
+}
+
+// compareHeader compares the header of a version with its copy.
+func (c *checker) compareHeader(at, stored, header []byte) {
+	v, err := parseVersion(at)
+	if err != nil {
+		return // reported by versions
+	}
+	value, _, err := c.opener.value(string(v.key), v.revision, stored)
+	if err != nil {
+		return // reported by versions
+	}
+	plain, _, err := c.opener.open(headerSpace, string(v.key), v.revision, header)
+	if err != nil {
+		c.reportf("%v", err)
+	} else if !bytes.Equal(value.Meta, plain) {
+		c.reportf("the version %q has another header on its own", at)
+	}
 }
 
 func (c *checker) samples() error {

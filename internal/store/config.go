@@ -36,6 +36,9 @@ type Config struct {
 	// 0 means 64 MiB, about the space of a compaction until it frees its inputs.
 	ReserveBytes int64
 
+	// Cipher encrypts written values; nil for none.
+	Cipher Cipher
+
 	readOnly bool // see OpenReadOnly
 }
 

@@ -52,7 +52,8 @@ type publisher struct {
 // pending is a write on its way to being visible. It is guarded by publisher.mu.
 type pending struct {
 	change  *Change
-	stored  []byte // the change's value as it is stored
+	stored  []byte // the change's value in the form of decodeValue
+	seal    Seal   // encrypts the records; nil for none
 	settled bool   // it has left the queue; err is final
 	err     error  // the reason why it did not become visible
 }

@@ -111,12 +111,6 @@ func (e *Engine) newest(key string) (Entry, error) {
 	return entry, err
 }
 
-// entryOf makes an entry of a stored value and shares its bytes.
-func entryOf(key string, revision uint64, stored []byte) (Entry, error) {
-	value, err := decodeValue(stored)
-	return Entry{Key: key, Revision: revision, Value: value}, err
-}
-
 // pointOptions are the options of an iterator for one key. They use the Bloom filters of
 // the deepest level too, so that a create does not read a block to find that its key is
 // free.
@@ -134,9 +128,16 @@ func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision uint64) (en
 	if err != nil {
 		return Entry{}, err
 	}
-	stored = bytes.Clone(stored)
-	e.cache.fill(key, revision, found, stored)
-	return entryOf(key, found, stored)
+	stored, stale, err := e.opener().open(objectSpace, key, found, bytes.Clone(stored))
+	if err != nil {
+		return Entry{}, err
+	}
+	if !stale { // which the cache does not know of
+		e.cache.fill(key, revision, found, stored)
+	}
+	entry, err = entryOf(key, found, stored)
+	entry.Rewritten = stale
+	return entry, err
 }
 
 // seekVersion returns the stored value of the newest version of a key at or before a
@@ -210,6 +211,7 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 				return err
 			}
 		}
+		stale := false
 		stored, v, ok := r.engine.cache.get(key, r.revision)
 		if !ok {
 			if it == nil {
@@ -224,7 +226,10 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 			if err != nil {
 				return err
 			}
-			if len(keys) <= keepUpTo && r.engine.cache.wants(key, r.revision, len(stored)) {
+			if stored, stale, err = r.engine.opener().open(objectSpace, key, v, stored); err != nil {
+				return err
+			}
+			if !stale && len(keys) <= keepUpTo && r.engine.cache.wants(key, r.revision, len(stored)) {
 				stored = bytes.Clone(stored)
 				r.engine.cache.fill(key, r.revision, v, stored)
 			}
@@ -232,6 +237,7 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 		if entry, err = entryOf(key, v, stored); err != nil {
 			return err
 		}
+		entry.Rewritten = stale
 		if !visited(visit, &entry) {
 			break
 		}
@@ -246,13 +252,14 @@ const keepUpTo = 512
 func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {
 	var keys keyArena
 	var entry Entry
+	open := r.engine.opener()
 	return r.walk(ctx, objectSpace, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
 		stored, err := it.ValueAndErr()
 		if err != nil {
 			return false, fmt.Errorf("store: cannot read %q: %w", v.key, plain(err))
 		}
 		entry.Key, entry.Revision = keys.add(v.key), v.revision
-		if entry.Value, err = decodeValue(stored); err != nil {
+		if entry.Value, entry.Rewritten, err = open.value(entry.Key, v.revision, stored); err != nil {
 			return false, err
 		}
 		return visited(visit, &entry), nil
@@ -262,12 +269,16 @@ func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *En
 func (r *reader) ScanMeta(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {
 	var keys keyArena
 	entry := Entry{Value: Value{RevisionAt: -1}}
+	open := r.engine.opener()
 	return r.walk(ctx, headerSpace, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
 		meta, err := it.ValueAndErr()
 		if err != nil {
 			return false, fmt.Errorf("store: cannot read the header of %q: %w", v.key, plain(err))
 		}
-		entry.Key, entry.Revision, entry.Meta = keys.add(v.key), v.revision, meta
+		entry.Key, entry.Revision = keys.add(v.key), v.revision
+		if entry.Meta, entry.Rewritten, err = open.open(headerSpace, entry.Key, v.revision, meta); err != nil {
+			return false, err
+		}
 		return visited(visit, &entry), nil
 	})
 }

@@ -38,6 +38,12 @@ func decodeValue(b []byte) (Value, error) {
 	return Value{Meta: b[size:end:end], Body: b[end:len(b):len(b)], RevisionAt: -1}, nil
 }
 
+// entryOf makes an entry of a stored value and shares its bytes.
+func entryOf(key string, revision uint64, stored []byte) (Entry, error) {
+	value, err := decodeValue(stored)
+	return Entry{Key: key, Revision: revision, Value: value}, err
+}
+
 // logRecord describes the change at a revision.
 type logRecord struct {
 	op   Op

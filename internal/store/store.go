@@ -103,7 +103,8 @@ type Entry struct {
 	Revision uint64 // of the change that wrote it
 	Value
 	// Rewritten marks a value that differs from the stored one, because a layer above
-	// shows it as it would be written today. The store itself never sets it.
+	// shows it as it would be written today, or because it would be encrypted in another
+	// way today.
 	Rewritten bool
 }
 

@@ -59,10 +59,10 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 		}
 		return *current, nil
 	}
-	if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
+	p, err := e.newPending(ctx, key, w, current)
+	if err != nil {
 		return Entry{}, err
 	}
-	p := newPending(key, w, current)
 	if err := e.commit(p); err != nil {
 		return Entry{}, err
 	}
@@ -132,10 +132,11 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 		if w.Op == 0 {
 			continue
 		}
-		if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
+		p, err := e.newPending(ctx, keys[i], w, current[i])
+		if err != nil {
 			return nil, err
 		}
-		made = append(made, newPending(keys[i], w, current[i]))
+		made = append(made, p)
 	}
 	if err := e.commit(made...); err != nil {
 		return nil, err
@@ -153,13 +154,19 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 	return entries, nil
 }
 
-// newPending is a write of fn on its way.
-func newPending(key string, w Write, current *Entry) *pending {
-	p := &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}}
+// newPending is a write of fn on its way, unless the disk is full.
+func (e *Engine) newPending(ctx context.Context, key string, w Write, current *Entry) (p *pending, err error) {
+	if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
+		return nil, err
+	}
+	p = &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}}
+	if p.seal, err = e.sealer(key); err != nil {
+		return nil, err
+	}
 	if current != nil {
 		p.change.Prev = *current
 	}
-	return p
+	return p, nil
 }
 
 // commit performs writes, in one batch. The locks of their keys are held.
@@ -180,7 +187,7 @@ func (e *Engine) commit(all ...*pending) error {
 		c.Entry.Revision = e.write.next + uint64(i)
 		p.stored, c.Entry.Value = encodeValue(c.Entry.Value, c.Entry.Revision)
 		if err == nil {
-			err = setChange(b, c, p.stored)
+			err = setChange(b, p)
 		}
 	}
 	if err == nil {
@@ -207,14 +214,15 @@ func (e *Engine) commit(all ...*pending) error {
 }
 
 // setChange adds the records of a change to a batch.
-func setChange(b *pebble.Batch, c *Change, stored []byte) error {
+func setChange(b *pebble.Batch, p *pending) error {
+	c := p.change
 	var scratch [keyScratch]byte
 	k := appendChange(scratch[:0], objectSpace, c.Entry.Key, c.Entry.Revision, c.Op)
-	if err := b.Set(k, stored, nil); err != nil {
+	if err := b.Set(k, p.sealed(objectSpace, p.stored), nil); err != nil {
 		return err
 	}
 	k[0] = headerSpace
-	if err := b.Set(k, c.Entry.Meta, nil); err != nil {
+	if err := b.Set(k, p.sealed(headerSpace, c.Entry.Meta), nil); err != nil {
 		return err
 	}
 	k = appendLog(scratch[:0], c.Entry.Revision)

@@ -17,6 +17,7 @@ import (
 
 func newStoreMigrate(signals catcher) *cobra.Command {
 	var flags storeFlags
+	var encryption string
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Rewrite objects that an older release stored in another version or form",
@@ -35,14 +36,15 @@ The exit code is 1 when there are objects that cannot be rewritten. Each is name
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
-			return migrate(ctx, flags.dataDir, cmd.OutOrStdout())
+			return migrate(ctx, flags.dataDir, encryption, cmd.OutOrStdout())
 		},
 	}
 	flags.add(cmd, false)
+	cmd.Flags().StringVar(&encryption, "encryption-provider-config", "", "the server's configuration of encryption, if it has one and is stopped")
 	return cmd
 }
 
-func migrate(ctx context.Context, dataDir string, out io.Writer) error {
+func migrate(ctx context.Context, dataDir, encryption string, out io.Writer) error {
 	var last operate.Step
 	report := func(s operate.Step) {
 		switch {
@@ -55,7 +57,7 @@ func migrate(ctx context.Context, dataDir string, out io.Writer) error {
 		}
 		last = s
 	}
-	err := server.MigrateStore(ctx, dataDir, report)
+	err := server.MigrateStore(ctx, dataDir, encryption, report)
 	if errors.Is(err, store.ErrLocked) {
 		err = operate.Client{DataDir: dataDir}.Migrate(ctx, report)
 	}

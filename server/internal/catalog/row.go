@@ -99,6 +99,20 @@ func prefix(group, plural string) string {
 	return group + "/" + plural + "/"
 }
 
+// ResourceOfKey is the resource of the object at a key of the store; ok is false for
+// other keys.
+func ResourceOfKey(key string) (group, plural string, ok bool) {
+	prefix := KeyPrefix(key)
+	if prefix == "" {
+		return "", "", false
+	}
+	group, plural, _ = strings.Cut(prefix[:len(prefix)-1], "/")
+	if group == "core" {
+		group = ""
+	}
+	return group, plural, true
+}
+
 // KeyPrefix is the beginning of a key that names its type; "" for other keys.
 func KeyPrefix(key string) string {
 	group := strings.IndexByte(key, '/')

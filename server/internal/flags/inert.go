@@ -32,8 +32,7 @@ type inertFlags struct {
 var inert = []inertFlags{
 	{
 		switches: "encryption-provider-config-automatic-reload",
-		options:  "encryption-provider-config",
-		refusal:  "this server does not encrypt what it stores; leave it out, and keep --data-dir on an encrypted disk",
+		refusal:  "this server reads the keys of stored objects when it starts; leave it out, and restart the server after a change",
 	}, {
 		options: "strict-transport-security-directives",
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",

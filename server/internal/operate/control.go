@@ -42,7 +42,7 @@ type Socket struct {
 
 // Listen begins to listen, for requests whose heads arrive within headTimeout. The server
 // can do without the socket, so an obstacle is only logged. kinds are those to migrate.
-func Listen(dataDir string, engine *store.Engine, kinds func() stored.Kinds, log *slog.Logger, headTimeout time.Duration) *Socket {
+func Listen(dataDir string, engine *store.Engine, encrypted string, kinds func() stored.Kinds, log *slog.Logger, headTimeout time.Duration) *Socket {
 	path := filepath.Join(dataDir, controlSocket)
 	l, err := listenPrivately(dataDir, path)
 	if err != nil {
@@ -76,7 +76,7 @@ func Listen(dataDir string, engine *store.Engine, kinds func() stored.Kinds, log
 			_ = lines.Encode(line) // the operator may have gone, which ends the request's context
 			_ = http.NewResponseController(w).Flush()
 		}
-		if err := Migrate(r.Context(), engine, kinds(), func(step Step) { say(step) }); err != nil {
+		if err := Migrate(r.Context(), engine, encrypted, kinds(), func(step Step) { say(step) }); err != nil {
 			log.Warn("a migration of the store stopped", "error", err)
 			say(migrationLine{Error: err.Error()})
 			return

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -30,14 +31,15 @@ type migration struct {
 	kinds  stored.Kinds
 	report func(Step)
 	step   Step
-	form   string // fingerprint of how all kinds are stored, see stored.Kinds.form
+	form   string // fingerprint of how all kinds are stored, see stored.Kinds.form, and encrypted
 }
 
-// Migrate runs a migration on an open store, not a stored.CurrentStore. Its record has
+// Migrate runs a migration on an open store, not a stored.CurrentStore, whose values are
+// encrypted in a way that encrypted names. Its record has
 // the versions of the kinds, see stored.NoteVersions. Steps are reported at most once a
 // second, problems all.
-func Migrate(ctx context.Context, s store.Store, kinds stored.Kinds, report func(Step)) error {
-	m := &migration{store: s, kinds: kinds, report: report, form: kinds.Form()}
+func Migrate(ctx context.Context, s store.Store, encrypted string, kinds stored.Kinds, report func(Step)) error {
+	m := &migration{store: s, kinds: kinds, report: report, form: kinds.Form() + encrypted}
 	return m.run(ctx)
 }
 
@@ -78,7 +80,7 @@ type migrationState struct {
 // that the end of ctx interrupted. Errors: store.ErrLocked when a server uses the
 // directory, and those of the store. kinds are those of the documents, custom finds the
 // others in the store.
-func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, custom func(context.Context, store.Store) (stored.Kinds, error), report func(Step)) (err error) {
+func MigrateStore(ctx context.Context, dataDir string, cipher *encryption.Cipher, kinds stored.Kinds, custom func(context.Context, store.Store) (stored.Kinds, error), report func(Step)) (err error) {
 	dir := StoreDir(dataDir)
 	// Opening for writing would make a missing store.
 	look, err := store.OpenReadOnly(store.Config{Dir: dir})
@@ -89,7 +91,11 @@ func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, custo
 		return err
 	}
 	// The server decides which history to trim.
-	engine, err := store.Open(store.Config{Dir: dir, History: 1 << 62})
+	config := store.Config{Dir: dir, History: 1 << 62}
+	if cipher != nil {
+		config.Cipher = cipher
+	}
+	engine, err := store.Open(config)
 	if err != nil {
 		return err
 	}
@@ -101,7 +107,7 @@ func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, custo
 	if err != nil {
 		return err
 	}
-	return Migrate(ctx, engine, kinds.And(more), report)
+	return Migrate(ctx, engine, cipher.Form(), kinds.And(more), report)
 }
 
 // run processes every object. The error about objects that could not be rewritten comes

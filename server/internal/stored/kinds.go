@@ -168,7 +168,7 @@ func (k *Kind) rewrite(ctx context.Context, e *store.Entry, to *catalog.Row) (v 
 	if unknown {
 		obj.SetString("apiVersion", to.GV.APIVersion())
 	}
-	if from == to && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, to.Selectable), e.Meta) {
+	if from == to && !e.Rewritten && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, to.Selectable), e.Meta) {
 		return v, true, nil
 	}
 	if v, err = Seal(to, obj); err != nil {

@@ -1,0 +1,183 @@
+// Package encryption encrypts what the store writes, by a configuration with the form of
+// kube-apiserver 1.25's: AES, secretbox, or keys that a key management service guards
+// (KMS).
+//
+// A record of another key or another revision cannot take a record's place: its key in
+// the store is authenticated with it, whatever the provider.
+package encryption
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// provider encrypts with one key, or with keys that a service guards.
+type provider interface {
+	// id names the provider in records: "aesgcm:v1:key1".
+	id() string
+	// sealer may wait, the function may not.
+	sealer() (store.Seal, error)
+	open(bound, sealed []byte) ([]byte, error)
+	// fresh reports whether a record of the provider would be encrypted the same today.
+	fresh(sealed []byte) bool
+}
+
+// set is the providers of some resources. The first encrypts, all decrypt; nil is
+// identity, for plain values.
+type set struct {
+	resources []string // "secrets", "deployments.apps", "*.apps", "*." and "*.*"
+	providers []provider
+}
+
+// Cipher is a configuration in effect. It implements store.Cipher.
+type Cipher struct {
+	sets []set
+	// resource splits a key of the store; ok is false for keys that are not of objects.
+	resource func(key string) (group, plural string, ok bool)
+	services []*service
+}
+
+// of is the first set with the resource of a key, nil for none.
+func (c *Cipher) of(key string) (in *set, resource string) {
+	group, plural, ok := c.resource(key)
+	if !ok {
+		return nil, key
+	}
+	resource = strings.TrimSuffix(plural+"."+group, ".")
+	for i := range c.sets {
+		if slices.ContainsFunc(c.sets[i].resources, func(name string) bool {
+			return name == resource || name == "*.*" || name == "*."+group
+		}) {
+			return &c.sets[i], resource
+		}
+	}
+	return nil, resource
+}
+
+// Sealer implements store.Cipher.
+func (c *Cipher) Sealer(key string) (store.Seal, error) {
+	in, resource := c.of(key)
+	if in == nil || in.providers[0] == nil {
+		return nil, nil
+	}
+	p := in.providers[0]
+	seal, err := p.sealer()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", resource, p.id(), err)
+	}
+	id := p.id()
+	return func(dst, bound, plain []byte) []byte {
+		dst = binary.AppendUvarint(dst, uint64(len(id)))
+		return seal(append(dst, id...), bound, plain)
+	}, nil
+}
+
+// split reads the provider of a record.
+func split(sealed []byte) (id string, rest []byte, err error) {
+	n, size := binary.Uvarint(sealed)
+	if size <= 0 || n > uint64(len(sealed)-size) {
+		return "", nil, errDamaged
+	}
+	end := size + int(n)
+	return string(sealed[size:end]), sealed[end:], nil
+}
+
+var (
+	errDamaged = errors.New("the record is damaged")
+	// errWrongKey is also the error of a record that is not at the place where it was
+	// written.
+	errWrongKey = errors.New("it cannot be decrypted: it has another key of that name, or was changed or moved")
+)
+
+// find is the provider of a record under a key.
+func (c *Cipher) find(key string, sealed []byte) (p provider, rest []byte, err error) {
+	in, resource := c.of(key)
+	id, rest, err := split(sealed)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", resource, err)
+	}
+	if in != nil {
+		for _, p := range in.providers {
+			if p != nil && p.id() == id {
+				return p, rest, nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("%s: it was encrypted with %q, which the encryption configuration does not have for %s", resource, id, resource)
+}
+
+// Open implements store.Cipher.
+func (c *Cipher) Open(key string, bound, sealed []byte) ([]byte, error) {
+	p, rest, err := c.find(key, sealed)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := p.open(bound, rest)
+	if err != nil {
+		_, resource := c.of(key)
+		return nil, fmt.Errorf("%s: %s: %w", resource, p.id(), err)
+	}
+	return plain, nil
+}
+
+// Fresh implements store.Cipher.
+func (c *Cipher) Fresh(key string, sealed []byte) (bool, error) {
+	in, resource := c.of(key)
+	if in == nil {
+		return sealed == nil, nil
+	}
+	if sealed == nil {
+		if !slices.Contains(in.providers, nil) {
+			return false, fmt.Errorf("%s: it is not encrypted, and the encryption configuration does not have the provider identity for %s", resource, resource)
+		}
+		return in.providers[0] == nil, nil
+	}
+	if in.providers[0] == nil {
+		return false, nil
+	}
+	id, rest, err := split(sealed)
+	return err == nil && id == in.providers[0].id() && in.providers[0].fresh(rest), err
+}
+
+// Form is a text that differs when values would be encrypted in another way.
+func (c *Cipher) Form() string {
+	if c == nil {
+		return ""
+	}
+	var all []string
+	for i := range c.sets {
+		id := "identity"
+		if p := c.sets[i].providers[0]; p != nil {
+			id = p.id()
+		}
+		all = append(all, strings.Join(c.sets[i].resources, ",")+" "+id)
+	}
+	return strings.Join(all, ";")
+}
+
+// Healthy reports whether a key management service works, by its place in the
+// configuration.
+func (c *Cipher) Healthy(service int) error { return c.services[service].healthy() }
+
+// Services is the number of key management services.
+func (c *Cipher) Services() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.services)
+}
+
+// Close closes the connections to services.
+func (c *Cipher) Close() {
+	if c == nil {
+		return
+	}
+	for _, s := range c.services {
+		s.calls.close()
+	}
+}

@@ -1,0 +1,302 @@
+package encryption
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// service is a key management service, KMS v1 or v2, as a provider. Values are encrypted
+// here, with a key that is made when it is first needed and that only the service can
+// decrypt; the key as the service has encrypted it is in every record. So the service is
+// asked once for each key, not for each value.
+//
+// A record has a key of its own, derived from that key by a random salt, so that the
+// number of records is not limited.
+type service struct {
+	name    string
+	version int
+	calls   *caller
+	timeout time.Duration
+
+	calling sync.Mutex             // held while the service is asked for keys
+	group   atomic.Pointer[string] // the version of the API that the service speaks: "v2"
+
+	mu     sync.Mutex        // never held while the service is asked
+	now    *dataKey          // for writes; nil before the first
+	asked  time.Time         // when the service was last asked for its present key
+	opened map[string][]byte // keys by their encrypted form
+
+	health struct {
+		sync.Mutex
+		at  time.Time
+		err error
+	}
+}
+
+// dataKey is a key that encrypts values.
+type dataKey struct {
+	key     []byte
+	keyID   string // of the service's key that encrypts it
+	wrapped []byte // see wrapped.appendTo
+}
+
+const (
+	keyBytes    = 32
+	saltBytes   = 32
+	mostOpened  = 1000
+	statusEvery = time.Minute      // v2: a service whose key has changed gets a new key to encrypt
+	healthyFor  = 20 * time.Second // for which a good answer about its health counts
+	failingFor  = 3 * time.Second
+)
+
+func newService(name string, version int, path string, timeout time.Duration) *service {
+	s := &service{name: name, version: version, calls: newCaller(path), timeout: timeout, opened: map[string][]byte{}}
+	group := "v2"
+	if version == 1 {
+		group = "v1beta1"
+	}
+	s.group.Store(&group)
+	return s
+}
+
+func (s *service) id() string { return fmt.Sprintf("kms:v%d:%s", s.version, s.name) }
+
+// call calls a method. A service that does not know v2 may know the alpha version of it.
+func (s *service) call(method string, message []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	group := *s.group.Load()
+	answer, err := s.calls.call(ctx, "/"+group+".KeyManagementService/"+method, message)
+	if known := new(statusError); errors.As(err, &known) && known.code == unimplemented && group == "v2" {
+		if answer, err = s.calls.call(ctx, "/v2alpha1.KeyManagementService/"+method, message); err == nil {
+			group = "v2alpha1"
+			s.group.Store(&group)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the key management service failed: %w", err)
+	}
+	return answer, nil
+}
+
+// status returns the id of the service's present key, v2 only.
+func (s *service) status() (keyID string, err error) {
+	answer, err := s.call("Status", nil)
+	if err != nil {
+		return "", err
+	}
+	health := ""
+	whole := fields(answer, func(field protowire.Number, value []byte) {
+		switch field {
+		case 2:
+			health = string(value)
+		case 3:
+			keyID = string(value)
+		}
+	})
+	switch {
+	case !whole || keyID == "":
+		return "", errors.New("the key management service does not name its key")
+	case health != "ok":
+		return "", fmt.Errorf("the key management service is not well: %q", health)
+	}
+	return keyID, nil
+}
+
+// wrap has the service encrypt a key.
+func (s *service) wrap(key []byte) (w wrapped, err error) {
+	if s.version == 1 {
+		answer, err := s.call("Encrypt", appendBytes(appendBytes(nil, 1, []byte("v1beta1")), 2, key))
+		fields(answer, func(_ protowire.Number, value []byte) { w.key = value })
+		return w, err
+	}
+	answer, err := s.call("Encrypt", appendBytes(appendBytes(nil, 1, key), 2, []byte(uuid.NewString())))
+	fields(answer, func(field protowire.Number, value []byte) {
+		switch field {
+		case 1:
+			w.key = value
+		case 2:
+			w.keyID = string(value)
+		case 3:
+			w.annotations = append(w.annotations, readAnnotation(value))
+		}
+	})
+	return w, err
+}
+
+// unwrap has the service decrypt a key.
+func (s *service) unwrap(w *wrapped) (key []byte, err error) {
+	message := appendBytes(appendBytes(nil, 1, []byte("v1beta1")), 2, w.key)
+	if s.version == 2 {
+		message = appendBytes(appendBytes(appendBytes(nil, 1, w.key), 2, []byte(uuid.NewString())), 3, []byte(w.keyID))
+		message = appendAnnotations(message, 4, w.annotations)
+	}
+	answer, err := s.call("Decrypt", message)
+	fields(answer, func(_ protowire.Number, value []byte) { key = value })
+	if err == nil && len(key) != keyBytes {
+		err = errors.New("the key management service has decrypted something other than a key")
+	}
+	return key, err
+}
+
+// current is the key for writes. One whose service has changed its own is replaced; while
+// the service is asked, and if it fails, the present one is used.
+func (s *service) current() (*dataKey, error) {
+	due := func() (*dataKey, bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.now, s.now == nil || s.version == 2 && time.Since(s.asked) >= statusEvery
+	}
+	now, ask := due()
+	if !ask {
+		return now, nil
+	}
+	if now == nil {
+		s.calling.Lock()
+	} else if !s.calling.TryLock() {
+		return now, nil
+	}
+	defer s.calling.Unlock()
+	if now, ask = due(); !ask {
+		return now, nil
+	}
+	if now != nil {
+		s.mu.Lock()
+		s.asked = time.Now()
+		s.mu.Unlock()
+		if id, err := s.status(); err != nil || id == now.keyID {
+			return now, nil
+		}
+	}
+	key := appendRandom(nil, keyBytes)
+	w, err := s.wrap(key)
+	if err == nil && (len(w.key) == 0 || s.version == 2 && w.keyID == "") {
+		err = errors.New("the key management service has encrypted nothing")
+	}
+	if err != nil && now != nil {
+		return now, nil
+	} else if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.asked = &dataKey{key, w.keyID, w.appendTo(nil)}, time.Now()
+	s.remember(s.now.wrapped, key)
+	return s.now, nil
+}
+
+// remember keeps a key. The lock is held.
+func (s *service) remember(wrapped, key []byte) {
+	if len(s.opened) >= mostOpened {
+		clear(s.opened)
+	}
+	s.opened[string(wrapped)] = key
+}
+
+func (s *service) sealer() (store.Seal, error) {
+	key, err := s.current()
+	if err != nil {
+		return nil, err
+	}
+	return func(dst, bound, plain []byte) []byte {
+		dst = binary.AppendUvarint(dst, uint64(len(key.wrapped)))
+		start := len(dst)
+		dst = appendRandom(append(dst, key.wrapped...), saltBytes)
+		own, _ := newGCM(derive(key.key, dst[start:])) // of the right length
+		return own.seal(dst, bound, plain)
+	}, nil
+}
+
+// parts splits a record: salted is wrapped with the salt after it.
+func parts(sealed []byte) (wrapped, salted, text []byte, err error) {
+	n, size := binary.Uvarint(sealed)
+	if size <= 0 || n > uint64(len(sealed)-size) || uint64(len(sealed)-size)-n < saltBytes {
+		return nil, nil, nil, errDamaged
+	}
+	end := size + int(n)
+	return sealed[size:end], sealed[size : end+saltBytes], sealed[end+saltBytes:], nil
+}
+
+func (s *service) open(bound, sealed []byte) ([]byte, error) {
+	text, salted, rest, err := parts(sealed)
+	if err != nil {
+		return nil, err
+	}
+	key, err := s.key(text)
+	if err != nil {
+		return nil, err
+	}
+	own, err := newGCM(derive(key, salted))
+	if err != nil {
+		return nil, err
+	}
+	return own.open(bound, rest)
+}
+
+// key decrypts the key of a record.
+func (s *service) key(text []byte) ([]byte, error) {
+	known := func() []byte {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.opened[string(text)]
+	}
+	if key := known(); key != nil {
+		return key, nil
+	}
+	s.calling.Lock()
+	defer s.calling.Unlock()
+	if key := known(); key != nil {
+		return key, nil
+	}
+	w, ok := readWrapped(bytes.Clone(text))
+	if !ok {
+		return nil, errDamaged
+	}
+	key, err := s.unwrap(&w)
+	if err == nil {
+		s.mu.Lock()
+		s.remember(text, key)
+		s.mu.Unlock()
+	}
+	return key, err
+}
+
+func (s *service) fresh(sealed []byte) bool {
+	text, _, _, err := parts(sealed)
+	if err != nil || s.version == 1 {
+		return err == nil
+	}
+	w, ok := readWrapped(text)
+	now, err := s.current()
+	return ok && (err != nil || w.keyID == now.keyID) // an unknown present key is no reason to write
+}
+
+// healthy reports whether the service works: v2 by its status, v1 by an encryption.
+func (s *service) healthy() error {
+	s.health.Lock()
+	defer s.health.Unlock()
+	counts := healthyFor
+	if s.health.err != nil {
+		counts = failingFor
+	}
+	if now := time.Now(); now.Sub(s.health.at) >= counts {
+		s.health.at = now
+		if s.version == 2 {
+			_, s.health.err = s.status()
+		} else {
+			_, s.health.err = s.wrap([]byte("ping"))
+		}
+	}
+	return s.health.err
+}
