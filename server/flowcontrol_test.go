@@ -193,6 +193,30 @@ func TestFlowQueue(t *testing.T) {
 	h.awaitFigure(`apiserver_flowcontrol_dispatched_requests_total{flow_schema="bobs",priority_level="small"`, "3")
 }
 
+// TestFlowLimits: the seats of levels follow their shares, and what they lend and borrow is
+// in the metrics and the object.
+func TestFlowLimits(t *testing.T) {
+	h := flowServer(t) // 16 seats, 245 shares of others
+	h.create(flowAPI+"prioritylevelconfigurations", `{"metadata":{"name":"lender"},"spec":{"type":"Limited","limited":{"assuredConcurrencyShares":245,"lendablePercent":50,"borrowingLimitPercent":0,"limitResponse":{"type":"Reject"}}}}`)
+	h.get(flowAPI+"prioritylevelconfigurations/lender").has(t, `"lendablePercent":50,"borrowingLimitPercent":0}`)
+	figures := h.figures()
+	for name, want := range map[string]string{"nominal_limit_seats": "8", "lower_limit_seats": "4", "upper_limit_seats": "8", "current_limit_seats": "8", "request_concurrency_limit": "8"} {
+		if got := figures["apiserver_flowcontrol_"+name+`{priority_level="lender"`]; got != want {
+			t.Errorf("%s is %q, not %s", name, got, want)
+		}
+	}
+	h.post(flowAPI+"prioritylevelconfigurations", `{"metadata":{"name":"x"},"spec":{"type":"Limited","limited":{"lendablePercent":101,"borrowingLimitPercent":-1,"limitResponse":{"type":"Reject"}}}}`).
+		has(t, "spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive")
+}
+
+// has fails unless the body contains a text.
+func (r reply) has(t *testing.T, text string) {
+	t.Helper()
+	if !strings.Contains(string(r.body), text) {
+		t.Errorf("no %q in %s", text, r.body)
+	}
+}
+
 // TestFlowHostile: no object of an administrator makes the server useless: schemas that
 // match everything, absurd numbers, a level without shares, a delete of the mandatory
 // ones.

@@ -91,6 +91,11 @@ type LimitedPriorityLevelConfiguration struct {
 	AssuredConcurrencyShares int32 `json:"assuredConcurrencyShares"`
 	// What happens to requests beyond the limit.
 	LimitResponse LimitResponse `json:"limitResponse"`
+	// How much of its part, in percent, other levels may use while this one does not need it; nothing when
+	// absent.
+	LendablePercent *int32 `json:"lendablePercent,omitempty"`
+	// How much it may use of the parts of others, in percent of its own; without limit when absent.
+	BorrowingLimitPercent *int32 `json:"borrowingLimitPercent,omitempty"`
 }
 
 // NonResourcePolicyRule: Matches requests for paths that are no resources, when both verb and path are

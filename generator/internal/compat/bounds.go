@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,7 +35,11 @@ func (c *comparison) rules(s scope, old, now *schema.Schema, path string) {
 	}
 	for _, d := range now.Rules {
 		if !slices.ContainsFunc(old.Rules, func(o schema.Demand) bool { return reflect.DeepEqual(o, d) }) {
-			c.find(s, "rule-added", now.Pos, "%s has to keep a rule: %s", path, cmp.Or(d.Why, strings.Join(d.Then[0].Path, ".")))
+			why := d.Why
+			if why == "" && len(d.Then) > 0 {
+				why = strings.Join(d.Then[0].Path, ".")
+			}
+			c.find(s, "rule-added", now.Pos, "%s has to keep a rule: %s", path, why)
 		}
 	}
 	tightened := func(what string, tighter bool) {

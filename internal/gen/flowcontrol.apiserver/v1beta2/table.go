@@ -17,11 +17,11 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		{Name: "LimitedPriorityLevelConfiguration", Type: 42},
 		{Name: "NonResourcePolicyRule", Type: 34},
 		{Name: "PolicyRulesWithSubjects", Type: 23},
-		{Name: "PriorityLevelConfiguration", Type: 43},
-		{Name: "PriorityLevelConfigurationCondition", Type: 47},
+		{Name: "PriorityLevelConfiguration", Type: 45},
+		{Name: "PriorityLevelConfigurationCondition", Type: 49},
 		{Name: "PriorityLevelConfigurationReference", Type: 19},
-		{Name: "PriorityLevelConfigurationSpec", Type: 44},
-		{Name: "PriorityLevelConfigurationStatus", Type: 45},
+		{Name: "PriorityLevelConfigurationSpec", Type: 46},
+		{Name: "PriorityLevelConfigurationStatus", Type: 47},
 		{Name: "QueuingConfiguration", Type: 39},
 		{Name: "ResourcePolicyRule", Type: 31},
 		{Name: "ServiceAccountSubject", Type: 28},
@@ -160,23 +160,27 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		42: {Name: "flowcontrol.apiserver/v1beta2.LimitedPriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "assuredConcurrencyShares", Type: 41, Number: 1, Presence: schema.Always, Default: "30"},
 			{Name: "limitResponse", Type: 38, Number: 2, Presence: schema.Always},
-		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		43: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x5, Values: []string{"exempt"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"spec", "type"}, Is: 0x5, Values: []string{"Exempt"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueInvalid", At: "", Shown: "", Shows: []string(nil), Why: "type must be 'Exempt' if and only if name is 'exempt'", Turn: "", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x6, Values: []string{"exempt"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"spec", "type"}, Is: 0x6, Values: []string{"Exempt"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "type must be 'Exempt' if and only if name is 'exempt'", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
+			{Name: "lendablePercent", Type: 43, Number: 3, Presence: schema.Explicit},
+			{Name: "borrowingLimitPercent", Type: 44, Number: 4, Presence: schema.Explicit},
+		}, Index: schema.Index{Names: []uint16{0, 3, 0, 0, 0, 2, 1, 4}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{0, 1}}},
+		43: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 100, Why: "must be between 0 and 100, inclusive"}},
+		44: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Why: "if specified, must be a non-negative integer"}},
+		45: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x5, Values: []string{"exempt"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"spec", "type"}, Is: 0x5, Values: []string{"Exempt"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueInvalid", At: "", Shown: "", Shows: []string(nil), Why: "type must be 'Exempt' if and only if name is 'exempt'", Turn: "", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x6, Values: []string{"exempt"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"spec", "type"}, Is: 0x6, Values: []string{"Exempt"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "type must be 'Exempt' if and only if name is 'exempt'", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},
-			{Name: "spec", Type: 44, Number: 2, Presence: schema.Always},
-			{Name: "status", Type: 45, Number: 3, Presence: schema.Always},
+			{Name: "spec", Type: 46, Number: 2, Presence: schema.Always},
+			{Name: "status", Type: 47, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
-		44: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationSpec", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Exempt", "Limited"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: "limited"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Exempt"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"limited"}, Is: 0x2, Values: []string(nil), Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "must be nil if the type is not Limited", Turn: "", Hides: "limited"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Limited"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"limited"}, Is: 0x1, Values: []string(nil), Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "must not be empty when type is Limited", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
+		46: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationSpec", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Exempt", "Limited"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: "limited"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Exempt"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"limited"}, Is: 0x2, Values: []string(nil), Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "must be nil if the type is not Limited", Turn: "", Hides: "limited"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Limited"}, Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"limited"}, Is: 0x1, Values: []string(nil), Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "must not be empty when type is Limited", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "limited", Type: 42, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{1}, Fills: []uint16{0}}},
-		45: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
-			{Name: "conditions", Type: 46, Number: 1},
+		47: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "conditions", Type: 48, Number: 1},
 		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
-		46: {Kind: schema.List, ListType: schema.ListMap, Elem: 47, ListKeys: []string{"type"}, Rules: &schema.Rules{Unique: []string{"type"}}},
-		47: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		48: {Kind: schema.List, ListType: schema.ListMap, Elem: 49, ListKeys: []string{"type"}, Rules: &schema.Rules{Unique: []string{"type"}}},
+		49: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Required: true},
 			{Name: "status", Type: 1, Number: 2},
 			{Name: "lastTransitionTime", Type: 5, Number: 3, Presence: schema.Always},
