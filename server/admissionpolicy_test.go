@@ -256,3 +256,23 @@ func TestMutatingPolicyRounds(t *testing.T) {
 	h.mutateBy(v, "hook", reviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
 	h.wantsMap("b", `"x":""`, 201, `"data":{"again":"ii","hook":"1","once":"i","x":""}`)
 }
+
+// TestPolicyReaders refuses policies whose author may not read their parameters.
+func TestPolicyReaders(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(rbacGroup+"clusterroles", roleOf("policies", `{"apiGroups":["admissionregistration.k8s.io"],"resources":["*"],"verbs":["*"]}`))
+	h.create(rbacGroup+"clusterrolebindings", bindingOf("policies", "ClusterRole", "policies", toBob))
+	policy := func(name, more string) string {
+		return `{"metadata":{"name":"` + name + `"},"spec":{` + more + `"matchConstraints":{"resourceRules":[{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}]},"validations":[{"expression":"true"}]}}`
+	}
+	const params, ref = `"paramKind":{"apiVersion":"v1","kind":"Secret"},`, `"paramRef":{"name":"a","namespace":"default","parameterNotFoundAction":"Allow"},`
+	binding := `{"metadata":{"name":"b"},"spec":{"policyName":"b",` + ref + `"validationActions":["Deny"]}}`
+	h.each([]roleRequest{
+		{"bob-token", "POST", policyPath, policy("a", ""), 201, ""},
+		{"bob-token", "POST", policyPath, policy("b", params), 422, `spec.paramKind: Forbidden: user \"bob\" must have \"get\" permission on all objects of the referenced paramKind (kind=Secret, apiVersion=v1)`},
+		{adminToken, "POST", policyPath, policy("b", params), 201, ""},
+		{"bob-token", "POST", bindingPath, binding, 422, `spec.paramRef: Forbidden: user \"bob\" does not have \"get\" permission`},
+		{adminToken, "POST", bindingPath, binding, 201, ""},
+		{"bob-token", "PATCH", policyPath + "/b", `{"metadata":{"labels":{"a":"b"}}}`, 200, ""},
+	})
+}

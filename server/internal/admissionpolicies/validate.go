@@ -34,9 +34,12 @@ const (
 
 const failureKey = "validation.policy.admission." + profile.GroupSuffix + "/validation_failure"
 
-// Check applies the validating policies to a write. The first refusal, in the order of the
+// Check applies the validating policies to a write, and decides on policies themselves. The first refusal, in the order of the
 // policies and their bindings, is the answer; warnings and annotations are those of all.
 func (p *Policies) Check(ctx context.Context, r *admission.Request) error {
+	if err := p.mayRead(ctx, r); err != nil {
+		return err
+	}
 	var run *validating
 	for policy, bindings := range p.validating.all() {
 		if run == nil {
