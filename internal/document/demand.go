@@ -3,7 +3,6 @@ package document
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -13,7 +12,7 @@ import (
 type Finding struct {
 	Why   string // the message
 	At    string // path of the cause below the object; "" for that of the rule
-	Shows string // text that an invalid cause shows; "" for that of the rule
+	Shows string // JSON that the cause shows; "" for that of the rule
 	Cause string // the reason; "" for that of the rule
 }
 
@@ -53,7 +52,7 @@ func (h *Hooks) found(v, of, old Value, d *schema.Demand) (causes []schema.Cause
 		rule := *d
 		rule.Cause = cmp.Or(f.Cause, d.Cause, schema.CauseInvalid)
 		if f.Shows != "" {
-			rule.Shown = strconv.Quote(f.Shows)
+			rule.Shown = f.Shows
 		}
 		c := cause(v, &rule, &schema.Test{}, f.Why)
 		if f.At != "" {

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"strconv"
 	"sync"
 
 	"github.com/google/cel-go/common/types"
@@ -54,19 +55,18 @@ func (f *Finder) Find(d *schema.Demand, v, of, old document.Value) (found []docu
 		return []document.Finding{{Why: string(text)}}
 	}
 	each(result, func(v Value) Value {
-		text := func(name string) string {
-			m, ok := v.(traits.Mapper)
-			if !ok {
-				return TextOf(v)
+		finding := document.Finding{Why: TextOf(v)}
+		if m, ok := v.(traits.Mapper); ok {
+			text := func(name string) string {
+				member, _ := m.Find(types.String(name))
+				return TextOf(member)
 			}
-			member, _ := m.Find(types.String(name))
-			return TextOf(member)
+			finding = document.Finding{Why: text("why"), At: text("at"), Cause: schema.Reasons[text("cause")]}
+			if shows, ok := m.Find(types.String("shows")); ok {
+				finding.Shows = strconv.Quote(TextOf(shows))
+			}
 		}
-		if _, ok := v.(types.String); ok {
-			found = append(found, document.Finding{Why: TextOf(v)})
-		} else {
-			found = append(found, document.Finding{Why: text("why"), At: text("at"), Shows: text("shows"), Cause: schema.Reasons[text("cause")]})
-		}
+		found = append(found, finding)
 		return nil
 	})
 	return found

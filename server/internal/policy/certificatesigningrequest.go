@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -12,12 +11,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/signing"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-)
-
-// The greatest lengths of a signer's name and of the path after its slash, in bytes.
-const (
-	maxSignerName = 571
-	maxSignerPath = 253
 )
 
 // decisions are the conditions that cannot be removed.
@@ -58,40 +51,6 @@ func bytesOf(v document.Value) []byte {
 func (c *causes) signingSpec(spec document.Value) {
 	if _, err := signing.ParseRequest(bytesOf(spec.Get("request"))); err != nil {
 		c.InvalidAt(member(spec, "request"), spec.Get("request"), "unable to parse csr: "+err.Error())
-	}
-	if name := spec.Get("signerName"); !isEmpty(name) { // the schema reports it if it is missing
-		c.signerName(name)
-	}
-}
-
-// signerName checks the form domain/path.
-func (c *causes) signerName(v document.Value) {
-	name := v.Text()
-	if name == labelDomain+"/legacy-unknown" {
-		c.Invalid(v, "the legacy signerName is not allowed via this API version")
-		return
-	}
-	domain, path, _ := strings.Cut(name, "/")
-	if strings.Count(name, "/") != 1 {
-		c.Invalid(v, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
-		return
-	}
-	for _, problem := range document.CheckFormat("dns1123-subdomain", domain) {
-		c.InvalidText(v.Path(), domain, problem)
-	}
-	if !strings.Contains(domain, ".") {
-		c.InvalidText(v.Path(), domain, "should be a domain with at least two segments separated by dots")
-	}
-	for _, part := range strings.Split(path, ".") {
-		for _, problem := range document.CheckFormat("dns1123-subdomain", part) {
-			c.InvalidText(v.Path(), part, problem)
-		}
-	}
-	if len(path) > maxSignerPath {
-		c.TooLong(v.Path(), maxSignerPath)
-	}
-	if len(name) > maxSignerName {
-		c.TooLong(v.Path(), maxSignerName)
 	}
 }
 

@@ -12,15 +12,7 @@ import (
 // DefaultNodeSpec keeps the range and the list of ranges of a node's pods equal. Where
 // they differ the single one counts.
 func (Policy) DefaultNodeSpec(spec document.Value) {
-	cidr, first := spec.Get("podCIDR"), spec.Get("podCIDRs").Index(0)
-	switch {
-	case isEmpty(cidr) && !isEmpty(first):
-		spec.SetString("podCIDR", first.Text())
-	case !isEmpty(cidr) && !first.Equals(cidr.Text()):
-		text := cidr.Text()
-		spec.Remove("podCIDRs")
-		spec.SetArray("podCIDRs").AppendString(text)
-	}
+	agree(spec, "podCIDR", "podCIDRs", spec.Get("podCIDRs").Index(0), document.Value.AppendString)
 }
 
 // DefaultNodeStatus makes all of a node's capacity allocatable by default.

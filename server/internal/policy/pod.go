@@ -80,14 +80,19 @@ func (Policy) DefaultPodSpec(spec document.Value) {
 // DefaultPodStatus keeps the address and the list of addresses of a pod equal. Where they
 // differ the single one counts: old agents know no other.
 func (Policy) DefaultPodStatus(status document.Value) {
-	ip, first := status.Get("podIP"), status.Get("podIPs").Index(0).Get("ip")
-	switch {
-	case isEmpty(ip) && !isEmpty(first):
-		status.SetString("podIP", first.Text())
-	case !isEmpty(ip) && !first.Equals(ip.Text()):
-		text := ip.Text()
-		status.Remove("podIPs")
-		status.SetArray("podIPs").AppendObject().SetString("ip", text)
+	first := status.Get("podIPs").Index(0).Get("ip")
+	agree(status, "podIP", "podIPs", first, func(list document.Value, ip string) { list.AppendObject().SetString("ip", ip) })
+}
+
+// agree gives a member and a list, whose first text is first, the same value: that of the
+// member, where it has one.
+func agree(of document.Value, member, list string, first document.Value, add func(list document.Value, text string)) {
+	switch text := of.Get(member).Text(); {
+	case text == "" && !isEmpty(first):
+		of.SetString(member, first.Text())
+	case text != "" && !first.Equals(text):
+		of.Remove(list)
+		add(of.SetArray(list), text)
 	}
 }
 

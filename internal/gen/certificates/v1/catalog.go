@@ -10,7 +10,7 @@ import (
 // New makes the catalog rows of certificates/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "certificates.k8s.io", Version: "v1", GroupPriority: 17300, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "certificatesigningrequests", Kind: "CertificateSigningRequest", ListKind: "CertificateSigningRequestList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

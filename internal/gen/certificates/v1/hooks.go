@@ -5,6 +5,7 @@ package certificatesv1
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of certificates/v1 leave to hand-written code.
@@ -13,6 +14,13 @@ type Hooks interface {
 	CellCertificateSigningRequestRequestedDuration(obj document.Value) any
 	// ValidateCertificateSigningRequest finds what the schema cannot say; old is absent on create.
 	ValidateCertificateSigningRequest(obj, old document.Value) []api.FieldError
+}
+
+// validation has the hooks and expressions of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.
