@@ -23,7 +23,7 @@ import (
 // openAdmission makes the chain of admission plug-ins, with the objects that they need.
 func (s *Server) openAdmission(ctx context.Context) (err error) {
 	config := s.cfg.Admission
-	if config.Settings, err = admission.ReadSettings(config.AdmissionControlConfigFile); err != nil {
+	if err = config.Load(); err != nil {
 		return err
 	}
 	for _, name := range config.Deprecated() {

@@ -176,7 +176,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.openAdmission(ctx); err != nil {
 		return err
 	}
-	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services})
+	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
 	s.controllers = s.newControllers()
 	if err := s.openDefinitions(ctx); err != nil {
 		return err

@@ -156,11 +156,14 @@ type Chain struct {
 	config           Config
 	admitters, after []plugin // the enabled ones
 	waiting          []plugin // those of them that may block
+	events           []*eventLimiter
+	images           *imageReviewer
 }
 
 // New returns the chain of the plug-ins that are on.
 func New(objects Objects, config Config) *Chain {
-	c := &Chain{objects: objects, config: config}
+	c := &Chain{objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
+		images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
 	for _, p := range plugins {
 		if !config.on(&p) {
 			continue

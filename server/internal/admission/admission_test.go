@@ -278,7 +278,6 @@ func TestNames(t *testing.T) {
 	}{
 		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAccount", "NamespaceLifecycle"}}, ""},
 		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAcount"}}, "--enable-admission-plugins: there is no admission plug-in \"ServiceAcount\"; there are NamespaceLifecycle, LimitRanger, ServiceAccount"},
-		{admission.Config{EnableAdmissionPlugins: []string{"ImagePolicyWebhook"}}, "would let pass"},
 		{admission.Config{DisableAdmissionPlugins: []string{"ServiceAccount", "PodSecurity", "NamespaceLifecycle"}}, ""},
 		{admission.Config{EnableAdmissionPlugins: []string{"Priority"}, DisableAdmissionPlugins: []string{"Priority"}}, "both name Priority"},
 		{admission.Config{DisableAdmissionPlugins: []string{"ServiceAcount"}}, "--disable-admission-plugins: there is no admission plug-in"},

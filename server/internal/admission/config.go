@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
@@ -35,6 +36,8 @@ type Config struct {
 	Policies Policies // nil for none
 	Quotas   Quotas   // the bounds of namespaces; nil for none
 	Metrics  *metrics.PodSecurity
+
+	ImageWebhook webhook.Caller // asked by ImagePolicyWebhook
 }
 
 const defaultToleration = 300 // seconds
@@ -48,16 +51,16 @@ func (c *Config) SetDefaults() {
 // Validate reports the mistakes, joined into one error, or nil.
 func (c *Config) Validate() error {
 	var all []error
-	if err := checkEnabled(c.EnableAdmissionPlugins); err != nil {
+	if err := checkNames(c.EnableAdmissionPlugins); err != nil {
 		all = append(all, fmt.Errorf("--enable-admission-plugins: %w", err))
 	}
-	if err := checkEnabled(c.AdmissionControl); err != nil {
+	if err := checkNames(c.AdmissionControl); err != nil {
 		all = append(all, fmt.Errorf("--admission-control: %w", err))
 	}
 	if c.AdmissionControl != nil && (c.EnableAdmissionPlugins != nil || c.DisableAdmissionPlugins != nil) {
 		all = append(all, errors.New("--admission-control names all plug-ins that are on: leave it out, or --enable-admission-plugins and --disable-admission-plugins"))
 	}
-	if err := checkDisabled(c.DisableAdmissionPlugins); err != nil {
+	if err := checkNames(c.DisableAdmissionPlugins); err != nil {
 		all = append(all, fmt.Errorf("--disable-admission-plugins: %w", err))
 	}
 	for _, n := range c.EnableAdmissionPlugins {
@@ -68,6 +71,30 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
+// Load reads the settings. Errors name file and line of a mistake.
+func (c *Config) Load() (err error) {
+	if c.Settings, err = ReadSettings(c.AdmissionControlConfigFile); err != nil {
+		return err
+	}
+	if c.On("EventRateLimit") && len(c.Settings.Events) == 0 {
+		return errors.New("--admission-control-config-file: the plug-in EventRateLimit needs limits")
+	}
+	if !c.On("ImagePolicyWebhook") {
+		return nil
+	}
+	if c.Settings.ImagePolicy.Kubeconfig == "" {
+		return errors.New("--admission-control-config-file: the plug-in ImagePolicyWebhook needs a kubeConfigFile")
+	}
+	target, err := webhook.ReadKubeconfig(c.Settings.ImagePolicy.Kubeconfig)
+	if err == nil {
+		c.ImageWebhook, err = webhook.New(target, nil)
+	}
+	return err
+}
+
+// On reports whether the plug-in with a name runs.
+func (c *Config) On(name string) bool { return c.on(find(name)) }
+
 // on reports whether a plug-in runs.
 func (c *Config) on(p *plugin) bool {
 	if c.AdmissionControl != nil {
@@ -76,21 +103,8 @@ func (c *Config) on(p *plugin) bool {
 	return slices.Contains(c.EnableAdmissionPlugins, p.name) || !p.optional && !slices.Contains(c.DisableAdmissionPlugins, p.name)
 }
 
-// checkEnabled refuses names of plug-ins that this server does not have: an operator who
-// turns one on relies on it.
-func checkEnabled(names []string) error {
-	if err := checkDisabled(names); err != nil {
-		return err
-	}
-	missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !find(n).missing() })
-	if len(missing) > 0 {
-		return fmt.Errorf("this server does not have %s, and would let pass what they refuse; leave them out if that is not relied upon", strings.Join(missing, ", "))
-	}
-	return nil
-}
-
-// checkDisabled refuses names that are not plug-ins of 1.25.
-func checkDisabled(names []string) error {
+// checkNames refuses names that are not plug-ins of 1.25.
+func checkNames(names []string) error {
 	for _, n := range names {
 		if find(n) == nil {
 			return fmt.Errorf("there is no admission plug-in %q; there are %s", n, strings.Join(slices.Concat(Names(false), Names(true)), ", "))

@@ -10,20 +10,16 @@ import (
 // I/O error.
 //
 // Invariant: admit, which comes before validation and may change the object, or
-// check, which comes after it and may not, or both are set; neither for a plug-in of
-// 1.25 that this server does not have, or whose rule always holds.
+// check, which comes after it and may not, or both are set; neither for a plug-in
+// whose rule other code keeps.
 type plugin struct {
 	name         string
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
 	deletes      bool                                                                         // handles deletes too
 	connects     bool                                                                         // handles connections too
 	optional     bool                                                                         // off unless it is enabled
-	holds        bool                                                                         // its rule holds whether it is on or off
 	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
 }
-
-// missing reports whether this server lacks the plug-in.
-func (p *plugin) missing() bool { return p.admit == nil && p.check == nil && !p.holds }
 
 // handles reports whether the plug-in sees requests of an operation.
 func (p *plugin) handles(o Operation) bool {
@@ -44,10 +40,10 @@ const (
 
 // plugins are all plug-ins of 1.25, and those of policies, in the order in which they run.
 var plugins = [...]plugin{
-	{name: "AlwaysAdmit", optional: true, holds: true},
-	{name: "NamespaceAutoProvision", optional: true},
-	{name: "NamespaceLifecycle", holds: true}, // nothing is created in a missing or terminating namespace
-	{name: "NamespaceExists", optional: true, holds: true},
+	{name: "AlwaysAdmit", optional: true},
+	{name: "NamespaceAutoProvision", waits: awaitsNamespace, optional: true}, // objects.Config.ProvidesNamespaces
+	{name: "NamespaceLifecycle"},                                             // nothing is created in a missing or terminating namespace
+	{name: "NamespaceExists", optional: true},
 	{name: "SecurityContextDeny", check: (*Chain).denyContexts, optional: true},
 	{name: "LimitPodHardAntiAffinityTopology", check: (*Chain).limitAntiAffinity, optional: true},
 	{name: "LimitRanger", admit: (*Chain).fillLimits, check: (*Chain).checkLimits},
@@ -55,13 +51,13 @@ var plugins = [...]plugin{
 	{name: "NodeRestriction", admit: (*Chain).restrictNode, deletes: true, optional: true},
 	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
 	{name: "AlwaysPullImages", admit: (*Chain).pullImages, check: (*Chain).checkPulling, optional: true},
-	{name: "ImagePolicyWebhook", optional: true},
+	{name: "ImagePolicyWebhook", check: (*Chain).reviewImages, waits: awaitsImages, optional: true},
 	{name: "PodSecurity", check: (*Chain).podSecurity, waits: awaitsPods},
 	{name: "PodNodeSelector", admit: (*Chain).selectNodes, check: (*Chain).checkSelector, optional: true},
 	{name: "Priority", admit: (*Chain).priority, check: (*Chain).oneDefault},
 	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
 	{name: "PodTolerationRestriction", admit: (*Chain).addTolerations, check: (*Chain).checkTolerations, optional: true},
-	{name: "EventRateLimit", optional: true},
+	{name: "EventRateLimit", check: (*Chain).limitEvents, optional: true},
 	{name: "ExtendedResourceToleration", admit: (*Chain).tolerateExtended, optional: true},
 	{name: "PersistentVolumeLabel", admit: (*Chain).labelVolume, optional: true},
 	{name: "DefaultStorageClass", admit: (*Chain).defaultStorageClass},
@@ -82,6 +78,11 @@ var plugins = [...]plugin{
 	{name: "AlwaysDeny", admit: (*Chain).denyAll, check: (*Chain).denyAll, deletes: true, connects: true, optional: true},
 }
 
+// awaitsNamespace reports whether a write may have to create its namespace first.
+func awaitsNamespace(_ *Chain, o Operation, resource *api.Resource, subresource string) bool {
+	return o == Create && subresource == "" && resource.Namespaced
+}
+
 // find returns the plug-in with a name; nil when there is none.
 func find(name string) *plugin {
 	for i := range plugins {
@@ -92,12 +93,11 @@ func find(name string) *plugin {
 	return nil
 }
 
-// Names lists the plug-ins that this server has and that are on by default, or those that
-// are off.
+// Names lists the plug-ins that are on by default, or those that are off.
 func Names(off bool) []string {
 	var names []string
 	for _, p := range plugins {
-		if p.optional == off && !p.missing() {
+		if p.optional == off {
 			names = append(names, p.name)
 		}
 	}

@@ -18,6 +18,8 @@ type Settings struct {
 	// select, "key=value,key=value"; that of the whole cluster is a default.
 	NodeSelectors  map[string]string
 	PodTolerations PodTolerations
+	Events         []EventLimit
+	ImagePolicy    ImagePolicy
 	// MutatingKubeconfig and ValidatingKubeconfig are client configurations with the
 	// credentials for webhooks, by the names of their servers; "" for none.
 	MutatingKubeconfig, ValidatingKubeconfig string
@@ -35,6 +37,8 @@ const configGroup = "apiserver.config." + profile.GroupSuffix
 // settingReaders read the configurations of plug-ins. The plug-ins without one take none.
 var settingReaders = map[string]func(s *Settings, v configfile.Value) error{
 	"PodSecurity":              readPodSecurity,
+	"EventRateLimit":           readEventLimits,
+	"ImagePolicyWebhook":       readImagePolicy,
 	"PodNodeSelector":          readNodeSelectors,
 	"PodTolerationRestriction": readPodTolerations,
 	"ResourceQuota":            readQuotaLimits,
@@ -69,6 +73,14 @@ type pluginSettings struct {
 }
 
 func (s *Settings) read(v configfile.Value) error {
+	if !v.At("kind").Exists() { // a file of before there were plug-ins with versions
+		if v.At("imagePolicy").Exists() {
+			return readImagePolicy(s, v)
+		}
+		if v.At("podNodeSelectorPluginConfig").Exists() {
+			return readNodeSelectors(s, v)
+		}
+	}
 	if err := v.Is("AdmissionConfiguration", configGroup+"/v1", "apiserver."+profile.GroupSuffix+"/v1alpha1", configGroup+"/v1alpha1"); err != nil {
 		return err
 	}
@@ -191,47 +203,4 @@ func (p *PodSecurity) checkExemptions(v configfile.Value) (all []error) {
 		}
 	}
 	return all
-}
-
-func readNodeSelectors(s *Settings, v configfile.Value) error {
-	var file struct {
-		Selectors map[string]string `yaml:"podNodeSelectorPluginConfig"`
-	}
-	if err := v.Decode(&file); err != nil {
-		return err
-	}
-	var all []error
-	for namespace, text := range file.Selectors {
-		if _, err := parseSelector(text); err != nil {
-			all = append(all, v.WrongAt([]any{"podNodeSelectorPluginConfig", namespace}, "%v", err))
-		}
-	}
-	s.NodeSelectors = file.Selectors
-	return errors.Join(all...)
-}
-
-func readPodTolerations(s *Settings, v configfile.Value) error {
-	if err := v.Is("Configuration", "podtolerationrestriction.admission."+profile.GroupSuffix+"/v1alpha1"); err != nil {
-		return err
-	}
-	var file struct {
-		Default []writtenToleration `yaml:"default"`
-		Allowed []writtenToleration `yaml:"whitelist"`
-	}
-	if err := v.Decode(&file); err != nil {
-		return err
-	}
-	var all []error
-	read := func(name string, from []writtenToleration) (into []toleration) {
-		for i := range from {
-			one := from[i].read()
-			if why := one.mistake(); why != "" {
-				all = append(all, v.At(name, i).Wrong("%s", why))
-			}
-			into = append(into, one)
-		}
-		return into
-	}
-	s.PodTolerations = PodTolerations{read("default", file.Default), read("whitelist", file.Allowed)}
-	return errors.Join(all...)
 }

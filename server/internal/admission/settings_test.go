@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
@@ -42,6 +43,9 @@ func TestReadSettings(t *testing.T) {
 	if err != nil || s.MutatingKubeconfig != "/etc/hooks" || s.PodSecurity.Defaults.String() != "enforce=baseline:latest, warn=restricted:v1.24" || len(s.PodSecurity.Usernames) != 2 || fmt.Sprint(s.LimitedResources) != "[{ pods [cpu] [{PriorityClass In [high]}]}]" {
 		t.Errorf("%+v, %v", s, err)
 	}
+	if s, err := readSettings(t, "- {name: ImagePolicyWebhook, configuration: {imagePolicy: {kubeConfigFile: x, allowTTL: -1, retryBackoff: 20}}}\n", nil); err != nil || s.ImagePolicy != (admission.ImagePolicy{Kubeconfig: "x", Denied: 30 * time.Second, Retry: 20 * time.Millisecond}) {
+		t.Errorf("%+v, %v", s.ImagePolicy, err)
+	}
 	pods := func(more string) string {
 		return "- name: PodSecurity\n  configuration: {" + podSecurityKind + ", " + more + "}\n"
 	}
@@ -60,6 +64,11 @@ func TestReadSettings(t *testing.T) {
 		{`all:4: invalid selector: [a]`, "- {name: PodNodeSelector, configuration: {podNodeSelectorPluginConfig: {shop: a}}}\n"},
 		{`all:5: tolerationSeconds: only with the effect NoExecute`, "- name: PodTolerationRestriction\n  configuration: {apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: [{key: a, value: b, tolerationSeconds: 5}]}\n"},
 		{`all:4: limitedResources[0].resource: Required value`, "- {name: ResourceQuota, configuration: {apiVersion: resourcequota.admission.k8s.io/v1beta1, kind: Configuration, limitedResources: [{apiGroup: apps}]}}\n"},
+		{`all:4: limits: must not be empty`, "- {name: EventRateLimit, configuration: {apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration}}\n"},
+		{`all:5: type: "All" is not Server, Namespace, User or SourceAndObject`, "- name: EventRateLimit\n  configuration: {apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration, limits: [{type: All, qps: 1, burst: 1}]}\n"},
+		{`all:7: qps: -1: must be positive`, "- name: EventRateLimit\n  configuration:\n    {apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration, limits: [{type: User,\n    qps: -1, burst: 1}]}\n"},
+		{`all:5: kubeConfigFile: name the client`, "- name: ImagePolicyWebhook\n  configuration: {imagePolicy: {allowTTL: 5}}\n"},
+		{`all:5: denyTTL: valid value is between 1s and 30m0s, got 1801`, "- name: ImagePolicyWebhook\n  configuration: {imagePolicy: {kubeConfigFile: x, denyTTL: 1801}}\n"},
 		{`all:4: "hooks" is not an absolute path`, "- {name: ValidatingAdmissionWebhook, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: hooks}}\n"},
 	} {
 		if _, err := readSettings(t, c.plugins, nil); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -56,7 +56,7 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 	}
 	e.Opts.dropRepeatedOwners(meta, "") // with a warning, even if there is no namespace
 	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
-	if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, name); err != nil {
+	if err := e.OpenNamespace(name); err != nil {
 		return obj, err
 	}
 	e.version = meta.Get("resourceVersion").Text()

@@ -16,6 +16,9 @@ type Config struct {
 	Clock          func() time.Time
 	Admission      Admitter
 	Services       *addresses.Services
+	// ProvidesNamespaces has a missing namespace created with the first object in it. Then
+	// creates wait, as Admission has to say.
+	ProvidesNamespaces bool
 }
 
 // Objects are the objects of a store, with the types of the catalog.

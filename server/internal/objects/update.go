@@ -1,8 +1,6 @@
 package objects
 
 import (
-	"context"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -19,7 +17,7 @@ func (e *Evaluation) MayReplace(meta document.Value) error {
 	}
 	e.Opts.dropRepeatedOwners(meta, "") // with a warning, even if the basis is nothing
 	if e.Shown == nil {
-		return e.s.mayCreate(e.ctx, e.Ref, meta)
+		return e.mayCreate(meta)
 	}
 	if uid := meta.Get("uid").Text(); uid != "" && uid != e.Was.At("metadata", "uid").Text() {
 		return nil // another object: that mistake comes first
@@ -30,11 +28,11 @@ func (e *Evaluation) MayReplace(meta document.Value) error {
 // mayCreate decides whether a PUT of a missing object creates it: only when nothing in it
 // implies that it existed, so that a controller's late update does not bring back a
 // deleted object.
-func (o *Objects) mayCreate(ctx context.Context, t Ref, meta document.Value) error {
-	if t.Sub != nil || t.Row.Definition != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
-		return api.NotFound(t.Row.GroupResource(), t.Name)
+func (e *Evaluation) mayCreate(meta document.Value) error {
+	if e.Sub != nil || e.Row.Definition != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
+		return api.NotFound(e.Row.GroupResource(), e.Name)
 	}
-	return o.NamespaceAccepts(ctx, t.Row, t.Namespace, t.Name)
+	return e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, e.Name)
 }
 
 // MatchName checks that metadata has the name in the URL. Errors: 400.

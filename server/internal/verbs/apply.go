@@ -107,7 +107,7 @@ func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, 
 	return v.objects.Write(r.Context, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
 		if e.Shown == nil {
-			if missing = v.mayApply(r, t, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
+			if missing = mayApply(e, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
 				return document.Value{}, missing
 			}
 		}
@@ -171,8 +171,8 @@ func sameButOwnership(res *catalog.Row, a, b document.Value) (bool, error) {
 
 // mayApply decides whether an apply may create the object. It may with a resourceVersion,
 // which a manifest of a deleted object has, as in 1.25.
-func (v *Verbs) mayApply(r *front.Request, t objects.Ref, meta document.Value) error {
-	gr := t.Row.GroupResource()
+func mayApply(e *objects.Evaluation, meta document.Value) error {
+	t, gr := e.Ref, e.Row.GroupResource()
 	if t.Sub != nil || t.Row.Verbs&api.VerbCreate == 0 {
 		return api.NotFound(gr, t.Name)
 	}
@@ -182,5 +182,5 @@ func (v *Verbs) mayApply(r *front.Request, t objects.Ref, meta document.Value) e
 	if _, _, err := api.ParseRevision(meta.Get("resourceVersion").Text()); err != nil {
 		return err
 	}
-	return v.objects.NamespaceAccepts(r.Context, t.Row, t.Namespace, t.Name)
+	return e.OpenNamespace(t.Name)
 }
