@@ -46,8 +46,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.TLSCipherSuites, "tls-cipher-suites", c.TLSCipherSuites, "cipher suites for TLS 1.2 (default: all that are safe)")
 
 	fs.StringVar(&c.ClientCAFile, "client-ca-file", c.ClientCAFile, "authorities whose client certificates are accepted, PEM")
-	fs.StringVar(&c.ClusterSigningCertFile, "cluster-signing-cert-file", c.ClusterSigningCertFile, "authority that signs approved certificate signing requests, PEM (default: the server's own)")
-	fs.StringVar(&c.ClusterSigningKeyFile, "cluster-signing-key-file", c.ClusterSigningKeyFile, "private key of --cluster-signing-cert-file, PEM")
+	c.addSigningFlags(fs)
 	fs.StringVar(&c.TokenAuthFile, "token-auth-file", c.TokenAuthFile, "CSV file of bearer tokens: token,user,uid[,group...]")
 	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
@@ -83,6 +82,16 @@ func (c *Config) addStoreFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of the store, the certificates made by the server and the administrator's kubeconfig")
 	fs.BoolVar(&c.InMemory, "in-memory", c.InMemory, "keep everything in memory and forget it at the end; --data-dir is not used")
 	fs.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", c.EncryptionConfigFile, "which resources are encrypted before they are stored, and with which keys")
+}
+
+// addSigningFlags defines the flags about the authorities of certificate signing requests.
+func (c *Config) addSigningFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.ClusterSigningCertFile, "cluster-signing-cert-file", c.ClusterSigningCertFile, "authority that signs approved certificate signing requests, PEM (default: the server's own)")
+	fs.StringVar(&c.ClusterSigningKeyFile, "cluster-signing-key-file", c.ClusterSigningKeyFile, "private key of --cluster-signing-cert-file, PEM")
+	for _, s := range c.SignerAuthorities.Each() {
+		fs.StringVar(&s.Cert, "cluster-signing-"+s.Flag+"-cert-file", s.Cert, "authority of the signer "+s.Signer+", PEM; once one signer has its own, those without sign nothing")
+		fs.StringVar(&s.Key, "cluster-signing-"+s.Flag+"-key-file", s.Key, "private key of --cluster-signing-"+s.Flag+"-cert-file, PEM")
+	}
 }
 
 // addAccountFlags defines the flags about the tokens of service accounts.

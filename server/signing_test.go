@@ -251,6 +251,29 @@ func TestGivenSigningAuthority(t *testing.T) {
 	}
 }
 
+// TestSignerAuthorities: signers with authorities of their own, and one that then has none.
+func TestSignerAuthorities(t *testing.T) {
+	h := withSigners(t, func(c *server.Config) {
+		c.ClusterSigningCertFile, c.ClusterSigningKeyFile = newAuthority(t)
+		c.SignerAuthorities.APIServerClient.Cert, c.SignerAuthorities.APIServerClient.Key = newAuthority(t)
+	})
+	h.demand(t, wanted{name: "old", signer: "kube-apiserver-client-kubelet", usages: clientUsages, user: "system:node:n0", group: "system:nodes"})
+	h.decide(t, "old", "Approved")
+	h.demand(t, wanted{name: "r", signer: "kube-apiserver-client", usages: "client auth", user: "anna"})
+	h.decide(t, "r", "Approved")
+	if _, signed := h.signed(t, "r"); signed.Issuer.CommonName != "given" {
+		t.Errorf("signed by %v", signed.Issuer)
+	}
+	if got := h.get(signings+"/old").field(t, "status.certificate"); got != nil {
+		t.Errorf("a signer without an authority has signed: %v", got)
+	}
+	wrong := server.PKI{}
+	wrong.SignerAuthorities.KubeletServing.Cert = "x"
+	if err := (&server.Config{InMemory: true, PKI: wrong}).Validate(); err == nil || !strings.Contains(err.Error(), "--cluster-signing-kubelet-serving-key-file") {
+		t.Error(err)
+	}
+}
+
 // newAuthority writes the files of an authority that servers do not trust.
 func newAuthority(t *testing.T) (cert, key string) {
 	t.Helper()

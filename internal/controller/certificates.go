@@ -17,9 +17,9 @@ import (
 
 // Certificates is the part of the configuration about certificate signing requests.
 type Certificates struct {
-	// Authority returns the authority of the built-in signers, nil for none: then nothing
+	// Authority returns the authority of a built-in signer, nil for none: then nothing
 	// is signed.
-	Authority func() *signing.Authority
+	Authority func(signer string) *signing.Authority
 	// Longest is the life of a certificate whose request asks for nothing shorter.
 	Longest time.Duration
 	// Permitted reports whether the author of a request, given as its spec, may have the
@@ -213,7 +213,7 @@ func newSigner(ctx context.Context, c *cluster) handler {
 }
 
 func (r *requests) sign(ctx context.Context, request *signingRequest) error {
-	authority := r.Certificates.Authority()
+	authority := r.Certificates.Authority(request.Spec.SignerName)
 	if authority == nil {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/signing"
 )
 
 // A server signs by the given authority, which is reloaded, else by its own; one that has
@@ -32,17 +34,17 @@ func TestAuthority(t *testing.T) {
 		return k
 	}
 	own := open(Config{})
-	if own.Authority() == nil || !own.Authority().Certificate.Equal(own.Credentials().ownAuthority.Certificate) {
+	if own.Authority(signing.ClientSigner) == nil || !own.Authority(signing.ClientSigner).Certificate.Equal(own.Credentials().ownAuthority.Certificate) {
 		t.Error("a server with an authority of its own does not sign by it")
 	}
 	given := Config{TLSCertFile: write(t, dir, "tls.crt", string(one.Cert)), TLSPrivateKeyFile: write(t, dir, "tls.key", string(one.Key)), ClientCAFile: write(t, dir, "clients.crt", string(one.CA))}
-	if open(given).Authority() != nil {
+	if open(given).Authority(signing.ClientSigner) != nil {
 		t.Error("a server without an authority signs")
 	}
 	given.ClusterSigningCertFile, given.ClusterSigningKeyFile = write(t, dir, "signing.crt", string(one.CA)), write(t, dir, "signing.key", key("one"))
 	k := open(given)
 	signs := func(cr *Credentials) bool {
-		return bytes.Equal(k.Authority().Certificate.Raw, cr.ownAuthority.Certificate.Raw)
+		return bytes.Equal(k.Authority(signing.ClientSigner).Certificate.Raw, cr.ownAuthority.Certificate.Raw)
 	}
 	if !signs(one) {
 		t.Error("the given authority does not sign")

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/signing"
 )
 
 // Config names the certificates and keys of one server. The zero value of every field
@@ -55,6 +57,9 @@ type Config struct {
 	// ClusterSigningCertFile and ClusterSigningKeyFile are the authority that signs approved
 	// certificate signing requests, PEM. Default: the server's own, if it has one.
 	ClusterSigningCertFile, ClusterSigningKeyFile string
+	// SignerAuthorities are the authorities of single signers. Once one is given the others
+	// sign nothing without theirs, as in 1.25.
+	SignerAuthorities SignerAuthorities
 	// TokenAuthFile is a CSV file of bearer tokens: token,user,uid[,group...].
 	TokenAuthFile string
 	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
@@ -64,6 +69,34 @@ type Config struct {
 	// public or private keys, or certificates. Default: the public part of the key that
 	// signs them.
 	ServiceAccountKeyFiles []string
+}
+
+// AuthorityFiles are the certificate and the key of an authority, PEM; "" for none.
+type AuthorityFiles struct{ Cert, Key string }
+
+// SignerAuthorities are the authorities of the built-in signers.
+type SignerAuthorities struct{ KubeletServing, KubeletClient, APIServerClient, LegacyUnknown AuthorityFiles }
+
+// SignerFiles are the authority of a signer, and the part of the flags that name it.
+type SignerFiles struct {
+	Signer, Flag string
+	*AuthorityFiles
+}
+
+// Each lists the authorities, given or not.
+func (s *SignerAuthorities) Each() []SignerFiles {
+	return []SignerFiles{{signing.NodeServingSigner, "kubelet-serving", &s.KubeletServing}, {signing.NodeClientSigner, "kubelet-client", &s.KubeletClient},
+		{signing.ClientSigner, "kube-apiserver-client", &s.APIServerClient}, {signing.LegacySigner, "legacy-unknown", &s.LegacyUnknown}}
+}
+
+func (s *SignerAuthorities) validate() error {
+	var all []error
+	for _, f := range s.Each() {
+		if (f.Cert == "") != (f.Key == "") {
+			all = append(all, fmt.Errorf("signing authority: --cluster-signing-%s-cert-file and --cluster-signing-%[1]s-key-file belong together; set both or none", f.Flag))
+		}
+	}
+	return errors.Join(all...)
 }
 
 // SetDefaults names the files of a server that keeps them in dataDir.
@@ -92,7 +125,7 @@ func (c *Config) Validate() error {
 	if _, err := cipherSuites(c.TLSCipherSuites); err != nil {
 		all = append(all, err)
 	}
-	return errors.Join(append(all, c.validateProxies(), c.validateAgents())...)
+	return errors.Join(append(all, c.validateProxies(), c.validateAgents(), c.SignerAuthorities.validate())...)
 }
 
 // Site is the server that uses the certificates.

@@ -54,8 +54,8 @@ type Credentials struct {
 	// server, AgentCAs the authorities of theirs; nil for none.
 	AgentCert, AgentKey, AgentCAs []byte
 
-	ownAuthority *signing.Authority // of OwnCA
-	authority    *signing.Authority // the given one of certificate signing requests; nil for none
+	ownAuthority *signing.Authority            // of OwnCA
+	authorities  map[string]*signing.Authority // the given ones of certificate signing requests, by signer
 
 	tls     *tls.Config        // for new connections
 	logins  *authn.ClientCerts // by client certificates
@@ -91,7 +91,7 @@ func loadCredentials(c *source) (*Credentials, error) {
 	if err := cr.loadAgents(c); err != nil {
 		return nil, err
 	}
-	if err := cr.loadAuthority(c); err != nil {
+	if err := cr.loadAuthorities(c); err != nil {
 		return nil, err
 	}
 	return cr, cr.prepare(c)

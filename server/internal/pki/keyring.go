@@ -86,7 +86,7 @@ func Open(c Config, site Site) (*Keyring, error) {
 	k.watch("certificate for extension servers", k.takeFront, c.ProxyClientCertFile, c.ProxyClientKeyFile)
 	k.watch("certificate for nodes", k.takeAgents, c.KubeletClientCertFile, c.KubeletClientKeyFile)
 	k.watch("authorities of nodes", k.takeAgentCAs, c.KubeletCAFile)
-	k.watch("signing authority", k.takeAuthority, c.ClusterSigningCertFile, c.ClusterSigningKeyFile)
+	k.watchAuthorities()
 	k.watch("token file", k.takeTokens, c.TokenAuthFile)
 	cr, err := loadCredentials(&k.source)
 	if err != nil {
