@@ -228,13 +228,13 @@ func TestLending(t *testing.T) {
 			{Level: newTestLevel(Rules{Exempt: true}, 0), Exempt: true},
 		}
 		Divide(100, shares)
-		tally := NewTally()
 		ask := func(demands ...int) string {
 			for _, s := range shares {
 				s.Level.Resize(1000)
 			}
 			var all sync.WaitGroup
 			for i, n := range demands {
+				tally := NewTally() // each belongs to one level
 				for range n {
 					all.Go(func() {
 						var k Ticket
