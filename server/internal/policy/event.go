@@ -5,21 +5,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Limits of an event's fields, in bytes.
-const (
-	maxEventField   = 128
-	maxEventMessage = 1024
-)
-
-// reporter checks the reporter of an event, in a field that has another name in the group
-// events.
-func (c *causes) reporter(field string, v document.Value) {
-	if isEmpty(v) {
-		c.Required(field, "")
-	}
-	c.FormatText(field, v.Text(), "qualified-name")
-}
-
 // firstSeen is the time when an event happened first.
 func firstSeen(obj document.Value) string {
 	if first := obj.Get("firstTimestamp").Text(); first != "" {

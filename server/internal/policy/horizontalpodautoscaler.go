@@ -57,6 +57,3 @@ func (p Policy) UpdateHorizontalPodAutoscaler(obj, old document.Value) {
 func (Policy) StatusHorizontalPodAutoscaler(obj, _ document.Value) {
 	conversion.NormalMeasurements(obj.Get("status"))
 }
-
-// shownMetrics bounds the metrics in a table.
-const shownMetrics = 2

@@ -21,6 +21,3 @@ func (Policy) ValidateIngress(obj, old document.Value) []schema.Cause {
 	}
 	return c.Causes
 }
-
-// shownHosts is the number of hosts that the table shows.
-const shownHosts = 3

@@ -76,14 +76,6 @@ func isZero(v document.Value) bool {
 	return q.IsZero()
 }
 
-// quantityText is a quantity in a table: "0" for an absent one.
-func quantityText(v document.Value) string {
-	if text := v.Text(); text != "" {
-		return text
-	}
-	return "0"
-}
-
 // isWhole reports whether a quantity has no fraction.
 func isWhole(v document.Value) bool {
 	q := amount(v)
