@@ -30,10 +30,26 @@ func benchPod(name string) []byte {
 		name, env.String()[1:])
 }
 
+// boundPods makes a resource quota for pods.
+func (s *Server) boundPods(b *testing.B) {
+	row := s.catalog.Snapshot().Core("resourcequotas")
+	doc, err := s.objects.DecodeOwn(row, []byte(`{"metadata":{"name":"q"},"spec":{"hard":{"pods":"1000000000","requests.cpu":"1000000000","requests.memory":"1000Pi"}}}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := objects.Write{Ref: objects.Ref{Row: row, Namespace: "default"}, Creates: true, Change: objects.NewObject(doc, nil)}
+	if _, err := s.objects.Write(context.Background(), &w); err != nil {
+		b.Fatal(err)
+	}
+	for len(s.quotas.Counting("default", s.catalog.Snapshot().Core("pods").Resource)) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // BenchmarkCreatePod measures a create from the decoded body to the answer, with and
-// without field ownership.
+// without field ownership, and with a charge to a resource quota.
 func BenchmarkCreatePod(b *testing.B) {
-	s, err := Start(context.Background(), Config{InMemory: true, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
+	s, err := Start(context.Background(), Config{InMemory: true, Background: Background{Controllers: []string{"resourcequota"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,8 +64,11 @@ func BenchmarkCreatePod(b *testing.B) {
 	res := s.catalog.Snapshot().Core("pods")
 	made := 0
 	text := benchPod("NAME")
-	for _, track := range []bool{false, true} {
-		b.Run(fmt.Sprintf("track=%v", track), func(b *testing.B) {
+	for _, c := range []struct{ track, quota bool }{{false, false}, {true, false}, {true, true}} {
+		if c.quota {
+			s.boundPods(b)
+		}
+		b.Run(fmt.Sprintf("track=%v,quota=%v", c.track, c.quota), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				made++
@@ -58,7 +77,7 @@ func BenchmarkCreatePod(b *testing.B) {
 					b.Fatal(err)
 				}
 				// An applied object has its owners already.
-				w := objects.Write{Ref: objects.Ref{Row: res, Namespace: "default"}, Opts: objects.Options{Manager: "bench", Applied: !track}, Creates: true, Change: objects.NewObject(doc, nil)}
+				w := objects.Write{Ref: objects.Ref{Row: res, Namespace: "default"}, Opts: objects.Options{Manager: "bench", Applied: !c.track}, Creates: true, Change: objects.NewObject(doc, nil)}
 				if _, err := s.objects.Write(context.Background(), &w); err != nil {
 					b.Fatal(err)
 				}

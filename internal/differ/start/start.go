@@ -30,8 +30,8 @@ const (
 )
 
 // Lacking are the admission plug-ins, on by default in the reference, that the server under test has not got.
-const Lacking = "CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass,DefaultStorageClass,LimitRanger," +
-	"MutatingAdmissionWebhook,PersistentVolumeClaimResize,PodSecurity,ResourceQuota,ValidatingAdmissionWebhook"
+const Lacking = "CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass,DefaultStorageClass," +
+	"MutatingAdmissionWebhook,PersistentVolumeClaimResize,PodSecurity,ValidatingAdmissionWebhook"
 
 // readyLimit bounds the start of one process, and stopLimit its end after SIGTERM.
 const (
