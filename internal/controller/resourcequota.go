@@ -28,13 +28,13 @@ type Quotas interface {
 // status that others write stays until the next full count, as in 1.25.
 type quotas struct {
 	*cluster
-	typ, pods, services, definitions *Type
-	queue                            *queue[[2]string] // by namespace and name
-	bounds                           map[string]string // the bounds of quotas as they were seen, by key
+	typ, pods, services, claims, definitions *Type
+	queue                                    *queue[[2]string] // by namespace and name
+	bounds                                   map[string]string // the bounds of quotas as they were seen, by key
 }
 
 func newQuotas(ctx context.Context, c *cluster) handler {
-	q := &quotas{cluster: c, typ: c.find("", "resourcequotas"), pods: c.find("", "pods"), services: c.find("", "services"), definitions: c.definitions(), bounds: map[string]string{}}
+	q := &quotas{cluster: c, typ: c.find("", "resourcequotas"), pods: c.find("", "pods"), services: c.find("", "services"), claims: c.find("", "persistentvolumeclaims"), definitions: c.definitions(), bounds: map[string]string{}}
 	q.queue = newQueue(ctx, ResourceQuota, parallel, c.Logger, q.sync)
 	return q
 }
@@ -76,7 +76,7 @@ func (q *quotas) observe(_ context.Context, o *observation) {
 	case o.op == store.OpDelete && o.typ.Namespaced:
 		delete(q.bounds, o.key)
 		fallthrough
-	case o.op == store.OpUpdate && (o.typ == q.services || o.typ == q.pods && over(o.body)):
+	case o.op == store.OpUpdate && (o.typ == q.services || o.typ == q.pods && over(o.body) || o.typ == q.claims && changesClass(o.body)):
 		for _, name := range q.Quotas.Counting(namespace, o.typ.Resource) {
 			q.queue.add([2]string{strings.Clone(namespace), name})
 		}
@@ -95,6 +95,13 @@ func over(body []byte) bool {
 		return true
 	}
 	return terminating(body)
+}
+
+// changesClass reports whether a claim may have left the scope of a class of attributes.
+func changesClass(body []byte) bool {
+	_, is := document.Find(body, "status", "currentVolumeAttributesClassName")
+	_, wanted := document.Find(body, "spec", "volumeAttributesClassName")
+	return is || wanted
 }
 
 func (q *quotas) sync(ctx context.Context, key [2]string) error {

@@ -1092,6 +1092,14 @@ type LocalVolumeSource struct {
 	FSType *string `json:"fsType,omitempty"`
 }
 
+// ModifyVolumeStatus: State of a change of a volume's attributes.
+type ModifyVolumeStatus struct {
+	// Class whose attributes the volume is to get.
+	TargetVolumeAttributesClassName string `json:"targetVolumeAttributesClassName,omitempty"`
+	// Stage of the change: Pending, InProgress or Infeasible.
+	Status string `json:"status"`
+}
+
 // NFSVolumeSource: Mounts a directory exported by an NFS server. Its contents outlive the pod.
 type NFSVolumeSource struct {
 	// Host name or IP address of the NFS server.
@@ -1445,6 +1453,9 @@ type PersistentVolumeClaimSpec struct {
 	// Object of nearly any kind in the same namespace that pre-fills the volume; kept in step with
 	// dataSource.
 	DataSourceRef *TypedLocalObjectReference `json:"dataSourceRef,omitempty"`
+	// Class of the attributes that the storage system gives the volume, such as its throughput. It may be
+	// changed while the claim is bound.
+	VolumeAttributesClassName *string `json:"volumeAttributesClassName,omitempty"`
 }
 
 // PersistentVolumeClaimStatus: Latest observed state of a claim.
@@ -1462,6 +1473,10 @@ type PersistentVolumeClaimStatus struct {
 	// Stage of an expansion, such as ControllerExpansionInProgress or NodeExpansionFailed. Empty when none
 	// is running.
 	ResizeStatus *string `json:"resizeStatus,omitempty"`
+	// Class whose attributes the volume has now.
+	CurrentVolumeAttributesClassName *string `json:"currentVolumeAttributesClassName,omitempty"`
+	// Change of the volume's attributes that is under way.
+	ModifyVolumeStatus *ModifyVolumeStatus `json:"modifyVolumeStatus,omitempty"`
 }
 
 // PersistentVolumeClaimTemplate: Blueprint from which the claim behind a generic ephemeral volume is
@@ -1554,6 +1569,8 @@ type PersistentVolumeSpec struct {
 	VolumeMode *string `json:"volumeMode,omitempty"`
 	// Restricts from which nodes the volume can be reached, and so where its pods can run.
 	NodeAffinity *VolumeNodeAffinity `json:"nodeAffinity,omitempty"`
+	// Class of the attributes that the storage system gives the volume.
+	VolumeAttributesClassName *string `json:"volumeAttributesClassName,omitempty"`
 }
 
 // PersistentVolumeStatus: Latest observed state of a persistent volume.
@@ -2271,8 +2288,8 @@ type ScopeSelector struct {
 
 // ScopedResourceSelectorRequirement: Single test relating a quota scope to a set of values.
 type ScopedResourceSelectorRequirement struct {
-	// Scope to test: BestEffort, NotBestEffort, Terminating, NotTerminating, PriorityClass or
-	// CrossNamespacePodAffinity.
+	// Scope to test: BestEffort, NotBestEffort, Terminating, NotTerminating, PriorityClass,
+	// CrossNamespacePodAffinity or VolumeAttributesClass.
 	ScopeName string `json:"scopeName"`
 	// How the scope relates to the values: In, NotIn, Exists or DoesNotExist.
 	Operator string `json:"operator"`

@@ -61,6 +61,9 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 	if isEmpty(before.Get("volumeName")) {
 		mutable = append(mutable, "volumeName")
 	}
+	if obj.At("status", "phase").Equals("Bound") {
+		mutable = append(mutable, "volumeAttributesClassName")
+	}
 	if fromAnnotation(obj, old) {
 		mutable = append(mutable, "storageClassName")
 	}
@@ -71,6 +74,9 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 		c.Forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
 	}
 	c.fixed("volumeMode", spec.Get("volumeMode"), before.Get("volumeMode"))
+	if isSet(obj.At("status", "currentVolumeAttributesClassName")) && before.Get("volumeAttributesClassName").Exists() && spec.Get("volumeAttributesClassName").Text() == "" {
+		c.Forbidden(member(spec, "volumeAttributesClassName"), "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
+	}
 	return c.Causes
 }
 

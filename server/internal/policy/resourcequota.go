@@ -14,7 +14,13 @@ import (
 var podQuotas = []string{"pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
 
 // quotaScopes are the names of the scopes.
-var quotaScopes = []string{"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"}
+var quotaScopes = []string{"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", claimScope}
+
+// claimScope is the scope of claims for volumes; the others are scopes of pods.
+const claimScope = "VolumeAttributesClass"
+
+// claimQuotas are the resources that quotas of claims in a scope can count.
+var claimQuotas = []string{"persistentvolumeclaims", "requests.storage"}
 
 // ValidateResourceQuota checks that a quota counts known resources in known scopes.
 func (Policy) ValidateResourceQuota(obj, old document.Value) []schema.Cause {
@@ -74,8 +80,12 @@ func (c *causes) quotaScopes(spec document.Value) {
 // countsInScope checks that all standard amounts can be counted in a scope. Each scope is
 // checked once, so that the work does not grow with the product of both lists.
 func (c *causes) countsInScope(field string, spec document.Value, scope string) {
+	counted := podQuotas
+	if scope == claimScope {
+		counted = claimQuotas
+	}
 	for name := range spec.Get("hard").Members() {
-		if isQuotaResource(name) && (!slices.Contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
+		if isQuotaResource(name) && (!slices.Contains(counted, name) || scope == "BestEffort" && name != "pods") {
 			c.InvalidAt(field, spec.Get("scopes"), "unsupported scope applied to resource")
 		}
 	}

@@ -26,11 +26,52 @@ func inAll(of api.GroupResource, scopes []admission.QuotaScope, obj document.Val
 
 func isPod(of api.GroupResource) bool { return of == api.GroupResource{Resource: "pods"} }
 
-// inScope reports whether an object is in a scope, which only pods can be.
-func inScope(of api.GroupResource, s admission.QuotaScope, pod document.Value) bool {
-	if !isPod(of) {
-		return false
+func isClaim(of api.GroupResource) bool {
+	return of == api.GroupResource{Resource: "persistentvolumeclaims"}
+}
+
+// inScope reports whether an object is in a scope. Each is one of pods or of claims for
+// volumes.
+func inScope(of api.GroupResource, s admission.QuotaScope, obj document.Value) bool {
+	switch {
+	case isClaim(of) && s.ScopeName == "VolumeAttributesClass":
+		return claimHas(s, obj)
+	case isPod(of):
+		return podIn(s, obj)
 	}
+	return false
+}
+
+// claimHas reports whether one of the classes of attributes of a claim is selected: the
+// wanted one, that of the volume, or that of a change under way.
+func claimHas(s admission.QuotaScope, claim document.Value) bool {
+	none := true
+	for _, path := range [...][]string{{"spec", "volumeAttributesClassName"}, {"status", "currentVolumeAttributesClassName"}, {"status", "modifyVolumeStatus", "targetVolumeAttributesClassName"}} {
+		if class := claim.At(path...).Text(); class != "" {
+			if none = false; selects(s, class) {
+				return true
+			}
+		}
+	}
+	return none && selects(s, "")
+}
+
+// selects reports whether a requirement holds for the name of a class, "" for none.
+func selects(s admission.QuotaScope, class string) bool {
+	switch s.Operator {
+	case "Exists":
+		return class != ""
+	case "DoesNotExist":
+		return class == ""
+	case "In":
+		return class != "" && slices.Contains(s.Values, class)
+	case "NotIn":
+		return class == "" || !slices.Contains(s.Values, class)
+	}
+	return false
+}
+
+func podIn(s admission.QuotaScope, pod document.Value) bool {
 	spec := pod.Get("spec")
 	switch s.ScopeName {
 	case "Terminating":
@@ -44,17 +85,7 @@ func inScope(of api.GroupResource, s admission.QuotaScope, pod document.Value) b
 	case "CrossNamespacePodAffinity":
 		return crossesNamespaces(spec.Get("affinity"))
 	case "PriorityClass":
-		class := spec.Get("priorityClassName").Text()
-		switch s.Operator {
-		case "Exists":
-			return class != ""
-		case "DoesNotExist":
-			return class == ""
-		case "In":
-			return class != "" && slices.Contains(s.Values, class)
-		case "NotIn":
-			return class == "" || !slices.Contains(s.Values, class)
-		}
+		return selects(s, spec.Get("priorityClassName").Text())
 	}
 	return false
 }

@@ -65,7 +65,7 @@ func (q *Quotas) used(ctx context.Context, view store.Reader, quota document.Val
 // count adds the objects of a type in a namespace to the amounts that are bounded.
 func (q *Quotas) count(ctx context.Context, view store.Reader, row *catalog.Row, namespace string, scopes []admission.QuotaScope, bounded amounts) (err error) {
 	of := row.GroupResource()
-	if len(scopes) > 0 && !isPod(of) {
+	if len(scopes) > 0 && !isPod(of) && !isClaim(of) {
 		return nil
 	}
 	names, now := bounded.names(), q.cfg.Clock()

@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "46096ead0915e84d", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "4436c55f3ed1f19e", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        []api.Check{api.CheckMetadataChange, api.CheckObject},
@@ -36,7 +36,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 214,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"all"}, StorageVersion: "v1", Form: "255cf16460a9e586", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"all"}, StorageVersion: "v1", Form: "8b5ce3fe2ca3e22c", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Dependents:    "orphan",

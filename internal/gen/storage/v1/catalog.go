@@ -72,7 +72,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 49,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "32b777320014ab59", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "877cc4d285ff359b", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			ConditionalUpdate:   true,
 			DeleteReturnsObject: true,
