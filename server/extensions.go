@@ -72,9 +72,6 @@ func (s *Server) openDefinitions(ctx context.Context) error {
 	}
 	s.definitions, err = registrar.Open(ctx, registrar.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown,
 		Catalog: s.catalog, Objects: s.objects, Rows: rows, Logger: s.log, Retry: s.cfg.durations.Retry})
-	if err == nil {
-		s.controllers.DefinitionsKnown()
-	}
 	return err
 }
 
@@ -123,11 +120,6 @@ func (s *Server) openExtensions(ctx context.Context) (err error) {
 	s.extensions, err = extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: s.backends, Forwarder: s.forwarder, Metrics: s.metrics.Extensions,
 		Certificate: func() *tls.Certificate { return s.keys.Credentials().FrontProxy() }, ForwardRedirects: s.cfg.ForwardExtensionRedirects, Times: s.cfg.durations.ExtensionServers})
 	return err
-}
-
-// emptyNamespace deletes the objects of a namespace that extension servers keep.
-func (s *Server) emptyNamespace(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error) {
-	return s.extensions.EmptyNamespace(ctx, namespace)
 }
 
 // agents connects to nodes and pods.

@@ -177,7 +177,6 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
-	s.controllers = s.newControllers()
 	if err := s.openDefinitions(ctx); err != nil {
 		return err
 	}
@@ -185,6 +184,8 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.openExtensions(ctx); err != nil {
 		return err
 	}
+	s.controllers = s.newControllers()
+	s.controllers.DefinitionsKnown()
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
 	s.definitions.Announce(s.hub)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
@@ -212,7 +213,7 @@ func (s *Server) newControllers() *controllers.Controllers {
 	}
 	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: address, Port: s.port,
-		EmptyNamespace: s.emptyNamespace, Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys, Issuer: s.issuer, Authz: s.authz, Quotas: s.quotas})
+		Elsewhere: s.extensions, Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys, Issuer: s.issuer, Authz: s.authz, Quotas: s.quotas})
 }
 
 // port is the port that the server listens on.

@@ -21,16 +21,23 @@ type collector struct {
 	*cluster
 	graph *graph
 	queue *queue[string] // by key
+	// distant is the queue of objects with owners that other servers keep, which may let it
+	// wait.
+	distant *queue[string]
 }
 
 func newCollector(ctx context.Context, c *cluster) handler {
 	gc := &collector{cluster: c, graph: newGraph()}
-	gc.queue = newQueue(ctx, GarbageCollector, parallel, c.Logger, gc.process)
+	gc.queue = newQueue(ctx, GarbageCollector, parallel, c.Logger, func(ctx context.Context, key string) error { return gc.process(ctx, key, false) })
+	gc.distant = newQueue(ctx, GarbageCollector, parallel, c.Logger, func(ctx context.Context, key string) error { return gc.process(ctx, key, true) })
 	return gc
 }
 
 func (gc *collector) wants(*Type) bool { return true }
-func (gc *collector) close()           { gc.queue.close() }
+func (gc *collector) close() {
+	gc.queue.close()
+	gc.distant.close()
+}
 
 // reset keeps the queue: its keys are compared with the store anyway.
 func (gc *collector) reset() {
@@ -119,7 +126,7 @@ func (gc *collector) verify(ctx context.Context, o *observation, m *metadata) (o
 	for i := range m.owners {
 		r := &m.owners[i]
 		key, err := gc.ownerKey(namespace, r)
-		if errors.Is(err, errUnknownKind) {
+		if errors.Is(err, ErrUnknownKind) && !gc.Elsewhere.Keeps(r.kind.APIVersion) {
 			continue
 		}
 		if err != nil {
@@ -178,18 +185,17 @@ func (gc *collector) read(ctx context.Context, key string) (*metadata, error) {
 	return &m, nil
 }
 
-// Reasons why a reference cannot be followed.
-var (
-	errUnknownKind = errors.New("no such kind is served")
-	errNamespaced  = errors.New("the owner is in a namespace and the dependent is in none")
-)
+// ErrUnknownKind is the error for an owner of a kind that nobody serves.
+var ErrUnknownKind = errors.New("no such kind is served")
+
+var errNamespaced = errors.New("the owner is in a namespace and the dependent is in none")
 
 // ownerKey is the key of the owner of an object in a namespace.
 func (gc *collector) ownerKey(namespace string, r *ownerReference) (string, error) {
 	t := gc.ofKind(r.kind)
 	switch {
 	case t == nil:
-		return "", errUnknownKind
+		return "", ErrUnknownKind
 	case t.Namespaced && namespace == "":
 		return "", errNamespaced
 	}

@@ -3,14 +3,20 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// process brings one object to its due state.
-func (gc *collector) process(ctx context.Context, key string) error {
+// elsewherePause is the pause after which owners are looked up again that other servers
+// keep: their changes are not observed.
+const elsewherePause = 30 * time.Second
+
+// process brings one object to its due state. ask allows to ask other servers.
+func (gc *collector) process(ctx context.Context, key string, ask bool) error {
 	e, err := gc.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -32,7 +38,19 @@ func (gc *collector) process(ctx context.Context, key string) error {
 	case o.deleting:
 		return nil
 	}
+	if gc.hasDistantOwner(&o.metadata) {
+		if !ask {
+			gc.distant.add(key)
+			return nil
+		}
+		defer gc.distant.addAfter(key, elsewherePause)
+	}
 	return gc.judge(ctx, &o)
+}
+
+// hasDistantOwner reports whether another server keeps an owner of an object.
+func (gc *collector) hasDistantOwner(m *metadata) bool {
+	return slices.ContainsFunc(m.owners, func(r ownerReference) bool { return gc.ofKind(r.kind) == nil && gc.Elsewhere.Keeps(r.kind.APIVersion) })
 }
 
 // subject is the processed object.
@@ -158,16 +176,13 @@ func (gc *collector) classify(ctx context.Context, o *subject) (v verdict, err e
 	v.dangling, v.waiting = make(map[string]struct{}), make(map[string]struct{})
 	for i := range o.owners {
 		r := &o.owners[i]
-		key, err := gc.ownerKey(o.namespace, r)
+		owner, err := gc.owner(ctx, o.namespace, r)
 		if errors.Is(err, errNamespaced) {
 			gc.reportOwner(ctx, o, r)
 		}
-		if err != nil {
-			v.solid++
-			continue
-		}
-		owner, err := gc.read(ctx, key)
 		switch {
+		case errors.Is(err, errNamespaced), errors.Is(err, ErrUnknownKind):
+			v.solid++
 		case err != nil:
 			return v, err
 		case owner == nil || owner.uid != r.uid:
@@ -182,6 +197,23 @@ func (gc *collector) classify(ctx context.Context, o *subject) (v verdict, err e
 		}
 	}
 	return v, nil
+}
+
+// owner reads the present metadata of an owner, nil for none.
+func (gc *collector) owner(ctx context.Context, namespace string, r *ownerReference) (*metadata, error) {
+	key, err := gc.ownerKey(namespace, r)
+	if err == nil {
+		return gc.read(ctx, key)
+	}
+	if !errors.Is(err, ErrUnknownKind) || !gc.Elsewhere.Keeps(r.kind.APIVersion) {
+		return nil, err
+	}
+	body, err := gc.Elsewhere.Find(ctx, r.kind.APIVersion, r.kind.Kind, namespace, r.name)
+	if err != nil || body == nil {
+		return nil, err
+	}
+	m := readMetadata(body)
+	return &m, nil
 }
 
 // removeOwners removes references from an object's metadata.

@@ -58,9 +58,7 @@ type Config struct {
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds  map[Kind]string
 	Custom Custom // nil for none
-	// EmptyNamespace deletes the objects of a namespace that other servers keep, and counts
-	// those that are left; unknown are the servers that cannot be asked now. Nil for none.
-	EmptyNamespace func(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error)
+	Elsewhere Elsewhere
 
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	// SecretToken makes the token of a service account, by name and uid, for a secret.
@@ -71,6 +69,18 @@ type Config struct {
 	Certificates Certificates
 	Quotas       Quotas        // nil for none
 	QuotaResync  time.Duration // after which each quota is counted again
+}
+
+// Elsewhere are the objects that other servers keep.
+type Elsewhere interface {
+	// EmptyNamespace deletes the objects of a namespace, and counts those that are left;
+	// unknown are the servers that cannot be asked now.
+	EmptyNamespace(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error)
+	// Keeps reports whether another server has a group version.
+	Keeps(apiVersion string) bool
+	// Find reads an object, nil for none. It is in the namespace if its kind is
+	// namespaced. Errors: ErrUnknownKind, and those of the server.
+	Find(ctx context.Context, apiVersion, kind, namespace, name string) ([]byte, error)
 }
 
 // Custom are the resource types that come and go while controllers run. A type that does

@@ -118,10 +118,7 @@ const elsewhereTime = time.Second
 
 // emptyElsewhere deletes the objects of a namespace that other servers keep.
 func (n *namespaces) emptyElsewhere(ctx context.Context, name string, errs *[]error) (left map[string]int, unknown []error) {
-	if n.EmptyNamespace == nil {
-		return nil, nil
-	}
-	left, unknown, failed := n.EmptyNamespace(ctx, name)
+	left, unknown, failed := n.Elsewhere.EmptyNamespace(ctx, name)
 	*errs = append(*errs, failed...)
 	return left, unknown
 }

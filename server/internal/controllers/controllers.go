@@ -35,8 +35,7 @@ type Config struct {
 	BindAddress           string     // the address listened on; "" when the listener was given
 	Port                  func() int // of the listener, once it is open
 
-	// EmptyNamespace is that of controller.Config.
-	EmptyNamespace func(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error)
+	Elsewhere             controller.Elsewhere
 
 	Objects  *objects.Objects
 	Store    store.Store
@@ -151,8 +150,8 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Kinds:       make(map[controller.Kind]string),
 		Custom:      &customTypes{catalog: c.catalog},
 
-		EmptyNamespace: c.cfg.EmptyNamespace,
-		RootCA:         func() []byte { return c.keys.Credentials().CA },
+		Elsewhere: c.cfg.Elsewhere,
+		RootCA:    func() []byte { return c.keys.Credentials().CA },
 		SecretToken: func(namespace, account, uid, secret string) (string, error) {
 			return c.cfg.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
 		},
