@@ -139,3 +139,31 @@ func TestStoredVersionStays(t *testing.T) {
 	h.send(http.MethodPatch, definedAs, "application/merge-patch+json", []byte(versions)).expect(t, http.StatusUnprocessableEntity, "Invalid")
 	h.get(shopWidgets+"/w").expect(t, http.StatusOK, "")
 }
+
+// Objects may be as deep as in 1.25, and cost no more than their bytes.
+func TestDeepObjects(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}`, "")
+	nested := func(levels int, begin string) string {
+		return strings.Repeat(begin, levels) + "1" + strings.Repeat("}", levels)
+	}
+	deep, deeper := nested(9_900, `{"a":`), nested(10_001, `{"a":`)
+	begin := time.Now()
+	h.run(t, []step{
+		{"created", "POST", shopWidgets, "", widget("w", `,"spec":`+deep), 201, ""},
+		{"patched", "PATCH", shopWidgets + "/w", mergeType, `{"spec":{"b":` + deep + `}}`, 200, `"f:b":{`},
+		{"patched by its path", "PATCH", shopWidgets + "/w", jsonPatch, `[{"op":"remove","path":"/spec/b` + strings.Repeat("/a", 9_900) + `"}]`, 200, ""},
+		{"read", "GET", shopWidgets + "/w", "", "", 200, strings.Repeat(`"f:a":{".":{},`, 9_000)},
+		{"as YAML", "POST", shopWidgets, "application/yaml", widget("y", `,"spec":`+deep), 201, ""},
+		{"applied", "PATCH", shopWidgets + "/a?fieldManager=m", applyType, widget("a", `,"spec":`+deep), 201, ""},
+		{"applied again", "PATCH", shopWidgets + "/a?fieldManager=m", applyType, widget("a", `,"spec":{"b":`+deep+`}`), 200, ""},
+		{"with duplicates", "POST", shopWidgets + "?fieldValidation=Warn", "", widget("d", `,"spec":`+nested(9_900, `{"a":1,"a":`)), 201, ""},
+		{"too deep", "POST", shopWidgets, "", widget("t", `,"spec":`+deeper), 400, "more than 10000 levels"},
+		{"too deep in YAML", "POST", shopWidgets, "application/yaml", widget("t", `,"spec":`+deeper), 400, "more than 10000 levels"},
+		{"listed", "GET", shopWidgets, "", "", 200, ""},
+		{"deleted", "DELETE", shopWidgets, "", "", 200, ""},
+	})
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+}

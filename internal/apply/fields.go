@@ -9,7 +9,7 @@ import (
 
 // Limits of a fieldsV1 object.
 const (
-	maxDepth = 100     // steps of a path
+	maxDepth = 10000   // steps of a path
 	maxPaths = 1 << 20 // names in one set
 )
 

@@ -45,7 +45,7 @@ func TestFieldsAreWrittenInOrder(t *testing.T) {
 }
 
 func TestWrongFieldsAreRefused(t *testing.T) {
-	deep := strings.Repeat(`{"f:a":`, 150) + "{}" + strings.Repeat("}", 150)
+	deep := strings.Repeat(`{"f:a":`, 10001) + "{}" + strings.Repeat("}", 10001)
 	for _, text := range []string{`{"a":{}}`, `{"f":{}}`, `{"f:a":1}`, `{"f:a":[]}`, `{"k:1":{}}`, `{"v:":{}}`, `{"i:x":{}}`, `{"k:{":{}}`, `[]`, `"f:a"`, deep} {
 		if s, err := readText(t, text); err == nil {
 			t.Errorf("%.60s is read as %s", text, s)

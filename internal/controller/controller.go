@@ -56,8 +56,8 @@ type Config struct {
 	Store  store.Store
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
-	Kinds  map[Kind]string
-	Custom Custom // nil for none
+	Kinds     map[Kind]string
+	Custom    Custom // nil for none
 	Elsewhere Elsewhere
 
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server

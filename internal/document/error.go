@@ -9,7 +9,7 @@ import (
 // Limits bound the size of a document. Zero fields have their default.
 type Limits struct {
 	MaxBytes int // of the text; default 2 GiB
-	MaxDepth int // of containers in containers; default 512
+	MaxDepth int // of containers in containers; default 10000
 	MaxNodes int // values; default 1,000,000
 }
 
@@ -18,7 +18,7 @@ func (l Limits) orDefault() Limits {
 		l.MaxBytes = maxText
 	}
 	if l.MaxDepth <= 0 {
-		l.MaxDepth = 512
+		l.MaxDepth = 10000
 	}
 	if l.MaxNodes <= 0 {
 		l.MaxNodes = 1_000_000
@@ -79,6 +79,9 @@ type Problem struct {
 
 // maxProblems bounds the problems collected from one document.
 const maxProblems = 100
+
+// maxLevels bounds the levels of all problems together.
+const maxLevels = 1 << 20
 
 // addProblem adds a problem once.
 func addProblem(problems []Problem, p Problem) []Problem {

@@ -89,9 +89,16 @@ func (p *parser) finish(n int32, start int, dirt uint32) {
 	}
 }
 
+// notes reports whether a further problem is noted. Problems may be the same, and the path
+// of each is as long as it is deep, so that their levels count too.
+func (p *parser) notes() bool {
+	p.levels += p.depth
+	return len(p.problems) < maxProblems && p.levels < maxLevels
+}
+
 // unknown notes a member that the type does not have.
 func (p *parser) unknown(n int32, name []byte) {
-	if len(p.problems) < maxProblems {
+	if p.notes() {
 		path := appendStep(p.d.appendPath(nil, n, false), string(name))
 		found := Problem{Path: string(path)}
 		if p.table.Custom {
@@ -105,7 +112,7 @@ func (p *parser) unknown(n int32, name []byte) {
 // duplicate notes a repeated member.
 func (p *parser) duplicate(m int32) {
 	p.d.dirt++
-	if len(p.problems) < maxProblems {
+	if p.notes() {
 		path := p.d.appendPath(nil, m, false)
 		untyped := p.untyped(p.d.nodes[p.d.nodes[m].parent].typ) && !(p.table != nil && p.table.Custom)
 		p.problems = addProblem(p.problems, Problem{Duplicate: true, Untyped: untyped, Path: string(path)})

@@ -24,6 +24,7 @@ type parser struct {
 	depth    int
 	limits   Limits
 	problems []Problem
+	levels   int // of the problems, and of others that were the same
 	// The stored value in the position of the next value, absent if unknown. value takes
 	// it.
 	known Value

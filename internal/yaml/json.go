@@ -7,7 +7,7 @@ import (
 
 // Limits of a document.
 const (
-	maxDepth   = 512
+	maxDepth   = 10000
 	maxAnchors = 10_000
 	maxHandles = 64
 	// The JSON of a document and the values of its anchors have at most this many bytes

@@ -108,17 +108,17 @@ func TestToJSON(t *testing.T) {
 		})
 	}
 	for in, want := range map[string]string{
-		"a: [":                   "yaml: line 1: there is no value where one is expected",
-		"x: y\na: b: c":          "yaml: line 2: there can be no colon with a blank behind it here, put quotes around the text or begin the key on a line of its own",
-		"\t- x":                  `yaml: line 1: no value can begin with '\t', put quotes around it`,
-		"a: *x":                  "yaml: line 1: there is no anchor x in front of this",
-		"a: 1\r\nb: \x00":        "yaml: line 2: the text must be UTF-8 without control characters, write them as escapes in double quotes",
-		"a: &a [*a]":             "yaml: line 1: the anchor a contains itself",
-		"a:\n  b: 1\n c: 2":      "yaml: line 3: a key with a colon is missing, or it is not in the column of the keys above",
-		"[a]: b":                 "yaml: line 1: a key must be a string, a number or a bool",
-		"a: !!int x":             "yaml: line 1: the value is not what its tag says, tag:yaml.org,2002:int",
-		"a: .nan":                "yaml: line 1: JSON has no number for this, put quotes around it",
-		strings.Repeat("[", 600): "yaml: the document has more than 512 levels of nesting, make it smaller",
+		"a: [":                     "yaml: line 1: there is no value where one is expected",
+		"x: y\na: b: c":            "yaml: line 2: there can be no colon with a blank behind it here, put quotes around the text or begin the key on a line of its own",
+		"\t- x":                    `yaml: line 1: no value can begin with '\t', put quotes around it`,
+		"a: *x":                    "yaml: line 1: there is no anchor x in front of this",
+		"a: 1\r\nb: \x00":          "yaml: line 2: the text must be UTF-8 without control characters, write them as escapes in double quotes",
+		"a: &a [*a]":               "yaml: line 1: the anchor a contains itself",
+		"a:\n  b: 1\n c: 2":        "yaml: line 3: a key with a colon is missing, or it is not in the column of the keys above",
+		"[a]: b":                   "yaml: line 1: a key must be a string, a number or a bool",
+		"a: !!int x":               "yaml: line 1: the value is not what its tag says, tag:yaml.org,2002:int",
+		"a: .nan":                  "yaml: line 1: JSON has no number for this, put quotes around it",
+		strings.Repeat("[", 10001): "yaml: the document has more than 10000 levels of nesting, make it smaller",
 	} {
 		if got, err := ToJSON([]byte(in)); err == nil || err.Error() != want {
 			t.Errorf("%q: got %s, %v, want %s", in, got, err, want)

@@ -35,7 +35,7 @@ type Config struct {
 	BindAddress           string     // the address listened on; "" when the listener was given
 	Port                  func() int // of the listener, once it is open
 
-	Elsewhere             controller.Elsewhere
+	Elsewhere controller.Elsewhere
 
 	Objects  *objects.Objects
 	Store    store.Store
