@@ -40,6 +40,9 @@ type durations struct {
 	// Webhook is the time before a call of a webhook for logins or rights is repeated;
 	// WebhookAnswer bounds a call.
 	Webhook, WebhookAnswer time.Duration
+	// Types is the time after which compiled types of custom resources are dropped that
+	// nothing uses.
+	Types time.Duration
 	// Counts bounds the age of the numbers of objects in metrics.
 	Counts time.Duration
 
@@ -62,6 +65,7 @@ var productionDurations = durations{
 	Future:   3 * time.Second,
 	Soon:     time.Second,
 	Counts:   time.Minute,
+	Types:    30 * time.Minute,
 
 	Discovery: 10 * time.Second,
 	Webhook:   500 * time.Millisecond, WebhookAnswer: 10 * time.Second,

@@ -71,7 +71,7 @@ func (s *Server) openDefinitions(ctx context.Context) error {
 		return err
 	}
 	s.definitions, err = registrar.Open(ctx, registrar.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown,
-		Catalog: s.catalog, Objects: s.objects, Rows: rows, Logger: s.log, Retry: s.cfg.durations.Retry})
+		Catalog: s.catalog, Objects: s.objects, Rows: rows, Logger: s.log, Retry: s.cfg.durations.Retry, Idle: s.cfg.durations.Types})
 	return err
 }
 

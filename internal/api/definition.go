@@ -17,6 +17,7 @@ type Definition struct {
 	Schema      func() []byte // of this version, as JSON; nil for none
 	Rules       func() Rules  // of this version, compiled at the first call; nil for none
 	Hash        [32]byte      // of everything that the rows of the definition are made of
+	Made        *Made         // the values that are made of the definition when they are used
 }
 
 // Rules are expressions that the objects of a custom resource have to satisfy.

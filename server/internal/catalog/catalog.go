@@ -35,7 +35,7 @@ type Catalog struct {
 // New makes a catalog of the documents' group versions; meta is the table of the types
 // common to all of them.
 func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
-	c := &Catalog{Meta: newSchema(func() *schema.Table { return meta })}
+	c := &Catalog{Meta: newSchema(func() *schema.Table { return meta }, nil)}
 	var all []*api.Resource
 	for _, gv := range groups {
 		for i := range gv.Resources {

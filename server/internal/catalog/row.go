@@ -3,7 +3,6 @@ package catalog
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
@@ -138,8 +137,12 @@ func typesOf(resources []*api.Resource) []*Type {
 			all = append(all, t)
 		}
 		row := &Row{Resource: res, Versions: t}
+		var made *api.Made
+		if res.Definition != nil {
+			made = res.Definition.Made
+		}
 		if res.GV.Compile != nil {
-			row.Schema = newSchema(res.GV.Compile)
+			row.Schema = newSchema(res.GV.Compile, made)
 		} else {
 			row.Schema = schemaOf(schemas, res.GV.Table)
 		}
@@ -149,7 +152,7 @@ func typesOf(resources []*api.Resource) []*Type {
 				row.subs[table] = schemaOf(schemas, table)
 			}
 		}
-		row.ownership = sync.OnceValue(func() *Ownership { return newOwnership(row) })
+		row.ownership = api.Make(made, func() *Ownership { return newOwnership(row) })
 		t.Rows = append(t.Rows, row)
 		if res.Stored && res == stored {
 			t.Stored = row
@@ -165,14 +168,14 @@ type Schema struct {
 	Merging func() *schema.Table      // the types as apply merges them
 }
 
-func newSchema(table func() *schema.Table) *Schema {
-	return &Schema{Table: table, Binary: sync.OnceValue(func() *codec.BinaryCodec { return codec.NewBinary(table()) }),
-		Merging: sync.OnceValue(func() *schema.Table { return apply.Merging(table()) })}
+func newSchema(table func() *schema.Table, made *api.Made) *Schema {
+	return &Schema{Table: table, Binary: api.Make(made, func() *codec.BinaryCodec { return codec.NewBinary(table()) }),
+		Merging: api.Make(made, func() *schema.Table { return apply.Merging(table()) })}
 }
 
 func schemaOf(known map[*schema.Table]*Schema, table *schema.Table) *Schema {
 	if known[table] == nil {
-		known[table] = newSchema(func() *schema.Table { return table })
+		known[table] = newSchema(func() *schema.Table { return table }, nil)
 	}
 	return known[table]
 }

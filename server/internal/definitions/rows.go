@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -50,7 +49,7 @@ func (r *Rows) Of(packed Text, hash [32]byte) []*api.Resource {
 	for i := range d.Root().At("spec", "versions").Len() {
 		res := r.row(d.Root(), i, packed)
 		if res.Definition.Hash = hash; ruled {
-			res.Definition.Rules = sync.OnceValue(func() api.Rules { return rulesOf(packed, i) })
+			res.Definition.Rules = api.Make(res.Definition.Made, func() api.Rules { return rulesOf(packed, i) })
 		}
 		all = append(all, res)
 	}
@@ -65,13 +64,14 @@ func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 	gv := &api.GroupVersion{Group: spec.Get("group").Text(), Version: version.Get("name").Text(), GroupPriority: groupPriority}
 	gv.VersionPriority = versionPriority(gv.Version)
 	keep := spec.Get("preserveUnknownFields").Bool()
-	gv.Compile = sync.OnceValue(func() *schema.Table { return r.compile(gv, text, i, keep) })
+	made := &api.Made{}
+	gv.Compile = api.Make(made, func() *schema.Table { return r.compile(gv, text, i, keep) })
 	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(), ListKind: names.Get("listKind").Text(),
 		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: names.Get("shortNames").Texts(), Categories: names.Get("categories").Texts(),
 		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true, AnyFinalizer: true,
 		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns"), r.Now), Selectable: selectable(version.Get("selectableFields"))}
 	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
-	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(), Terminating: isSet(d.At("metadata", "deletionTimestamp"))}
+	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(), Terminating: isSet(d.At("metadata", "deletionTimestamp")), Made: made}
 	if version.Get("deprecated").Bool() {
 		res.Definition.Deprecated, res.Definition.Warning = true, deprecationWarning(spec, version, res.Kind)
 	}

@@ -27,6 +27,7 @@ type Config struct {
 	Rows    *definitions.Rows
 	Logger  *slog.Logger
 	Retry   time.Duration // between attempts after a failure
+	Idle    time.Duration // after which compiled types are dropped that nothing uses
 }
 
 // Follower follows custom resource definitions: it accepts their names, serves the
@@ -74,6 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 func (f *Follower) Run(ctx context.Context) {
 	defer f.close()
 	var done live.View[*definition] // its definitions are decided
+	dropped := time.Now()
 	for ctx.Err() == nil {
 		now, err := f.next(ctx, done)
 		if err != nil {
@@ -82,6 +84,22 @@ func (f *Follower) Run(ctx context.Context) {
 		f.serve(ctx, now)
 		f.look(ctx, now, done)
 		done = now
+		if time.Since(dropped) >= f.Idle {
+			f.dropUnused()
+			dropped = time.Now()
+		}
+	}
+}
+
+// dropUnused drops what was compiled of definitions that nothing has used for a while: of
+// many most are used once.
+func (f *Follower) dropUnused() {
+	for t := range f.Catalog.Snapshot().Types() {
+		for _, row := range t.Rows {
+			if row.Definition != nil {
+				row.Definition.Made.DropUnused()
+			}
+		}
 	}
 }
 
@@ -98,12 +116,13 @@ func (f *Follower) close() {
 const pause = 250 * time.Millisecond
 
 // next waits for a view with changes. While definitions wait for their objects, or
-// decisions to be written, it returns after a pause.
+// decisions to be written, it returns after a pause, otherwise after the idle time.
 func (f *Follower) next(ctx context.Context, done live.View[*definition]) (now live.View[*definition], err error) {
-	if !f.groups.Of(done).wait() && len(f.pending) == 0 {
-		return f.all.Next(ctx, done)
+	longest := f.Idle
+	if f.groups.Of(done).wait() || len(f.pending) > 0 {
+		longest = pause
 	}
-	soon, cancel := context.WithTimeout(ctx, pause)
+	soon, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	if now, err = f.all.Next(soon, done); err != nil && ctx.Err() == nil {
 		return f.all.View(), nil
