@@ -9,12 +9,15 @@ import (
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,10 +76,49 @@ func (m *mirror) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	return ctrl.Result{}, m.Status().Update(ctx, &d)
 }
 
-// manage starts a manager that runs for the lease of the suite.
-func (i *instance) manage(t *testing.T, name string) (manager ctrl.Manager, m *mirror, stop func()) {
+// mirrorRules are all that the reconciler and its manager may do.
+var mirrorRules = []rbacv1.PolicyRule{
+	{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "list", "watch", "update"}},
+	{APIGroups: []string{"apps"}, Resources: []string{"deployments/status"}, Verbs: []string{"update"}},
+	{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
+	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"suite"}, Verbs: []string{"get", "update"}},
+	{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+}
+
+// narrow is the configuration of a service account that has no other rights than these.
+func (i *instance) narrow(t *testing.T, ctx context.Context, account string, rules []rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
-	manager, err := ctrl.NewManager(i.config(t), ctrl.Options{
+	admin, named := i.client(t), metav1.ObjectMeta{Name: account}
+	for admin.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() != nil { // the default roles have been written then
+		if ctx.Err() != nil {
+			t.Fatal("the server is not ready")
+		}
+	}
+	_, err := admin.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: named}, metav1.CreateOptions{})
+	if err == nil {
+		_, err = admin.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: named, Rules: rules}, metav1.CreateOptions{})
+	}
+	if err == nil {
+		_, err = admin.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: named, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: account},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: account}}}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(i.config(t))
+	config.BearerToken, config.QPS = token.Status.Token, -1
+	return config
+}
+
+// manage starts a manager that runs for the lease of the suite.
+func (i *instance) manage(t *testing.T, as *rest.Config, name string) (manager ctrl.Manager, m *mirror, stop func()) {
+	t.Helper()
+	manager, err := ctrl.NewManager(as, ctrl.Options{
 		Metrics: server.Options{BindAddress: "0"}, Logger: logr.Discard(),
 		Controller:     config.Controller{SkipNameValidation: ptr.To(true)},
 		LeaderElection: true, LeaderElectionID: "suite", LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true,
@@ -159,8 +201,8 @@ func mirrors(name, replicas string) func(watch.Event) bool {
 	}
 }
 
-// TestControllerRuntime runs a manager with a reconciler, and a second one that
-// takes over.
+// TestControllerRuntime runs a manager with a reconciler under a narrow role, and a second
+// one that takes over.
 func TestControllerRuntime(t *testing.T) {
 	instance := serve(t, "")
 	ctx := testContext(t)
@@ -168,12 +210,16 @@ func TestControllerRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager, _, stopFirst := instance.manage(t, "first")
+	account := instance.narrow(t, ctx, "mirror", mirrorRules)
+	manager, _, stopFirst := instance.manage(t, account, "first")
 	awaitElected(t, ctx, manager)
-	standby, reconciler, _ := instance.manage(t, "second")
+	standby, reconciler, _ := instance.manage(t, account, "second")
 
 	web := deployment("web", 2)
-	if err := manager.GetClient().Create(ctx, web); err != nil {
+	if err := manager.GetClient().Create(ctx, web); !apierrors.IsForbidden(err) {
+		t.Errorf("the account of the manager may make deployments: %v", err)
+	}
+	if err := direct.Create(ctx, web); err != nil {
 		t.Fatal(err)
 	}
 	awaitEvent(t, ctx, direct, &appsv1.DeploymentList{}, "the first status", settled("web", 2))

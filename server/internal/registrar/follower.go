@@ -91,7 +91,7 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// dropUnused drops what was compiled of definitions that nothing has used for a while: of
+// dropUnused drops the compiled parts of definitions that nothing has used for a while: of
 // many most are used once.
 func (f *Follower) dropUnused() {
 	for t := range f.Catalog.Snapshot().Types() {
