@@ -125,6 +125,9 @@ func TestAuditEventsAreThoseOfUpstream(t *testing.T) {
 			t.Errorf("%s %s: the answer has the id %q", r.Method, r.Path, id)
 		}
 		_ = answer.Body.Close()
+		if strings.HasSuffix(r.Path, "/customresourcedefinitions") {
+			h.awaitCode("/apis/example.com/v1", http.StatusOK)
+		}
 	}
 	got := map[string][]map[string]any{}
 	for _, line := range lines() {

@@ -7,11 +7,11 @@ import (
 
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ selection, want string }{
-		{"*", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner"},
+		{"*", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner validatingadmissionpolicy-status-controller"},
 		{"-*", ""},
 		{"*,-*", ""},
 		{"-*,namespace", "namespace"},
-		{"*,-namespace", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner"},
+		{"*,-namespace", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner validatingadmissionpolicy-status-controller"},
 		{"namespace,-namespace", "namespace"}, // the first word decides
 		{"-namespace", ""},
 		{"serviceaccount,namespace", "namespace serviceaccount"},

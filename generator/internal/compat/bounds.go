@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ func (c *comparison) rules(s scope, old, now *schema.Schema, path string) {
 		c.find(s, "bounds-tightened", now.Pos, "elements of %s may not have the same %s", path, strings.Join(now.Unique, ", "))
 	}
 	for _, d := range now.Rules {
-		if !slices.ContainsFunc(old.Rules, func(o schema.Demand) bool { return reflect.DeepEqual(o, d) }) {
+		if !slices.ContainsFunc(old.Rules, func(o schema.Demand) bool { return asStrict(&o, &d) }) {
 			why := d.Why
 			if why == "" && len(d.Then) > 0 {
 				why = strings.Join(d.Then[0].Path, ".")

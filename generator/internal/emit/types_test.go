@@ -42,7 +42,7 @@ func (p *packages) Import(name string) (*gotypes.Package, error) {
 func TestEmittedGoCompiles(t *testing.T) {
 	fset := token.NewFileSet()
 	p := &packages{fset: fset, files: map[string][]*ast.File{}, checked: map[string]*gotypes.Package{}, library: importer.Default()}
-	for _, dir := range []string{"value", "client"} {
+	for _, dir := range []string{"value", "client", "internal/gen/profile"} {
 		sources, err := filepath.Glob("../../../" + dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)
