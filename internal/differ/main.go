@@ -72,7 +72,7 @@ func (c *common) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.reference, "reference", "https://127.0.0.1:21443", "URL of the reference, on loopback")
 	fs.StringVar(&c.startReference, "start-reference", "", "directory of etcd and kube-apiserver (see reference/build.sh): they are started for the run, on free ports, with -token's default")
 	fs.StringVar(&c.startServer, "start-server", "", "path of capstan: it is started for the run, on a free port")
-	fs.StringVar(&c.disable, "disable-admission-plugins", start.Lacking, "plug-ins that a started reference does without, since the server under test has not got them")
+	fs.StringVar(&c.disable, "disable-admission-plugins", "", "plug-ins that a started reference does without")
 	fs.StringVar(&c.server, "server", "https://127.0.0.1:23443", "URL of the server under test, on loopback")
 	fs.StringVar(&c.token, "token", "admintoken", "bearer token of an administrator, for both")
 	fs.StringVar(&c.serverToken, "server-token", "", "token for the server under test, where it is another one")

@@ -67,9 +67,6 @@ func (t *Tally) estimated(w *Work) {
 	}
 }
 
-// idle reports whether no request of the tally is under way.
-func (t *Tally) idle() bool { return t.Waiting+t.Running+t.Seats == 0 }
-
 // Histogram counts values by their size.
 type Histogram struct {
 	Bounds []float64

@@ -29,10 +29,6 @@ const (
 	UserToken  = "usertoken"
 )
 
-// Lacking are the admission plug-ins, on by default in the reference, that the server under test has not got.
-const Lacking = "CertificateApproval,CertificateSigning,CertificateSubjectRestriction,DefaultIngressClass,DefaultStorageClass," +
-	"MutatingAdmissionWebhook,PersistentVolumeClaimResize,PodSecurity,ValidatingAdmissionWebhook"
-
 // readyLimit bounds the start of one process, and stopLimit its end after SIGTERM.
 const (
 	readyLimit = 90 * time.Second

@@ -19,7 +19,6 @@ type Input struct {
 	Rights  expression.Authorizer
 	Params  document.Value
 	made    [2]*document.Document // of the request and of its namespace
-	request document.Value
 	matcher *Matcher
 }
 
