@@ -122,7 +122,9 @@ func TestHostileLoginWebhooks(t *testing.T) {
 		return `"apiVersion":"` + version + `","status":{"allowed":true,"authenticated":true,"user":{"username":"mallory","groups":["system:masters"]}}`
 	}
 	for name, handle := range map[string]http.HandlerFunc{
-		"redirect":      func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		},
 		"hang":          func(_ http.ResponseWriter, r *http.Request) { <-ended },
 		"garbage":       text("\x00\xff{{"),
 		"empty":         text(""),
