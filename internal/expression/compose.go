@@ -8,13 +8,13 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
 // ComposedName is the variable whose members are the expressions of Compose.
 const ComposedName = "variables"
 
-const composedType = profile.MediaTypeWord + ".variables"
+var composedType = openapi.Word() + ".variables"
 
 // composition is the named expressions of a scope.
 type composition struct {

@@ -10,7 +10,7 @@ import (
 	names "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
 // format is a named rule for strings.
@@ -20,7 +20,7 @@ type format struct {
 	pattern int // bytes of a regular expression of the same cost
 }
 
-var formats = &class[*format]{is: cel.ObjectType(profile.MediaTypeWord + ".NamedFormat"), equal: func(a, b *format) bool { return a == b }}
+var formats = &class[*format]{is: cel.ObjectType(openapi.Word() + ".NamedFormat"), equal: func(a, b *format) bool { return a == b }}
 
 // namedFormats are all formats.
 var namedFormats = []*format{

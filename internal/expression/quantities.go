@@ -6,10 +6,10 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
-var quantities = &class[resource.Quantity]{is: cel.ObjectType(profile.MediaTypeWord + ".Quantity"), equal: func(a, b resource.Quantity) bool { return a.Equal(b) },
+var quantities = &class[resource.Quantity]{is: cel.ObjectType(openapi.Word() + ".Quantity"), equal: func(a, b resource.Quantity) bool { return a.Equal(b) },
 	text: func(q resource.Quantity) string { return q.String() }}
 
 // quantityFunctions compare and add quantities like "50Mi".

@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/api/validation"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
 // Check is a question about rights, as an expression puts it together. It is comparable.
@@ -51,7 +51,7 @@ type (
 	resourceQuery struct{ query }
 )
 
-const rightsPrefix = profile.MediaTypeWord + ".authorization."
+var rightsPrefix = openapi.Word() + ".authorization."
 
 var (
 	authorities     = &class[authority]{is: cel.ObjectType(rightsPrefix + "Authorizer"), equal: func(a, b authority) bool { return a.Check == b.Check }}

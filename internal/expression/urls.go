@@ -7,10 +7,10 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
-var urls = &class[*url.URL]{is: cel.ObjectType(profile.MediaTypeWord + ".URL"), equal: func(a, b *url.URL) bool { return a.String() == b.String() }, text: (*url.URL).String}
+var urls = &class[*url.URL]{is: cel.ObjectType(openapi.Word() + ".URL"), equal: func(a, b *url.URL) bool { return a.String() == b.String() }, text: (*url.URL).String}
 
 // urlFunctions take URLs apart: absolute ones, and absolute paths.
 func urlFunctions() map[string][]cel.FunctionOpt {

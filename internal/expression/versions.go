@@ -11,7 +11,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
 // version is a semantic version without its build metadata, which does not count.
@@ -20,7 +20,7 @@ type version struct {
 	pre     []string  // the parts of the pre-release
 }
 
-var semantic = &class[version]{is: cel.ObjectType(profile.MediaTypeWord + ".Semver"), equal: func(a, b version) bool { return a.compare(b) == 0 }}
+var semantic = &class[version]{is: cel.ObjectType(openapi.Word() + ".Semver"), equal: func(a, b version) bool { return a.compare(b) == 0 }}
 
 var errVersion = errors.New("invalid semantic version: it has to be MAJOR.MINOR.PATCH, with numbers without leading zeros")
 

@@ -33,7 +33,9 @@ type (
 
 // unknownToGo lists kinds that the Go types do not have, and why.
 var unknownToGo = map[string]string{
-	"networking.k8s.io/v1alpha1 ClusterCIDR": "it was withdrawn after 1.25",
+	"networking.k8s.io/v1alpha1 ClusterCIDR":                         "it was withdrawn after 1.25",
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicy":        "it is stable since 1.36",
+	"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding": "it is stable since 1.36",
 }
 
 // kind is one kind in both worlds.

@@ -21,7 +21,7 @@ import (
 // their bindings and parameters.
 func (p *Policies) Admit(ctx context.Context, r *admission.Request) (changed bool, again func(context.Context) error, err error) {
 	var run *mutating
-	for policy, bindings := range p.mutating.all() {
+	for policy, bindings := range p.mutating.all(p.cfg.Matcher, r.Operation, r.Resource, r.Subresource) {
 		if run == nil {
 			if r.User == nil || exempt(r.Resource) {
 				return false, nil, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,8 +75,8 @@ func (p *Policies) Close() {
 type bound struct {
 	policies *live.Collection[*policy]
 	bindings *live.Collection[*binding]
-	inOrder  live.Index[*policy, []*policy]              // of names
-	of       live.Index[*binding, map[string][]*binding] // by the policy, in the order of names
+	inOrder  live.Index[*policy, *matching.Choices[*policy]] // of names
+	of       live.Index[*binding, map[string][]*binding]     // by the policy, in the order of names
 }
 
 func follow(ctx context.Context, cfg *Config, plural, bindings string, read func(document.Value) *policy) (*bound, error) {
@@ -95,7 +96,7 @@ func follow(ctx context.Context, cfg *Config, plural, bindings string, read func
 		b.policies.Close()
 		return nil, err
 	}
-	b.inOrder, b.of = live.Derive(b.policies, inOrder), live.Derive(b.bindings, byPolicy)
+	b.inOrder, b.of = live.Derive(b.policies, newInOrder()), live.Derive(b.bindings, byPolicy)
 	return b, nil
 }
 
@@ -104,10 +105,10 @@ func (b *bound) close() {
 	b.bindings.Close()
 }
 
-// all are the policies that have a binding, with the bindings.
-func (b *bound) all() iter.Seq2[*policy, []*binding] {
+// all are the policies that may be for such a write and have a binding, with the bindings.
+func (b *bound) all(m *matching.Matcher, o admission.Operation, resource *api.Resource, subresource string) iter.Seq2[*policy, []*binding] {
 	return func(yield func(*policy, []*binding) bool) {
-		policies := b.inOrder.Of(b.policies.View())
+		policies := b.inOrder.Of(b.policies.View()).For(m, o, resource, subresource)
 		if len(policies) == 0 {
 			return
 		}
@@ -120,19 +121,21 @@ func (b *bound) all() iter.Seq2[*policy, []*binding] {
 	}
 }
 
-// inOrder folds changes into the list of all policies.
-func inOrder(before []*policy, changes []live.Change[*policy]) []*policy {
-	now := slices.Clone(before)
-	for _, c := range changes {
-		if c.Before != nil {
-			now = slices.DeleteFunc(now, func(p *policy) bool { return p == c.Before })
+// newInOrder returns the fold of changes into the list of all policies.
+func newInOrder() func(*matching.Choices[*policy], []live.Change[*policy]) *matching.Choices[*policy] {
+	byName := map[string]*policy{}
+	return func(_ *matching.Choices[*policy], changes []live.Change[*policy]) *matching.Choices[*policy] {
+		for _, c := range changes {
+			if delete(byName, c.Key); c.After != nil {
+				byName[c.Key] = c.After
+			}
 		}
-		if c.After != nil {
-			now = append(now, c.After)
+		var all []*policy
+		for _, key := range slices.Sorted(maps.Keys(byName)) {
+			all = append(all, byName[key])
 		}
+		return matching.NewChoices(all, func(p *policy) *matching.Constraints { return &p.constraints })
 	}
-	slices.SortFunc(now, func(x, y *policy) int { return strings.Compare(x.name, y.name) })
-	return now
 }
 
 // byPolicy folds changes into the bindings of each policy.
@@ -169,18 +172,9 @@ func exempt(resource *api.Resource) bool {
 
 // Waits reports whether a policy may be for such a write: its expressions take time.
 func (p *Policies) Waits(o admission.Operation, resource *api.Resource, subresource string) bool {
-	var may func(*matching.Constraints) bool
-	for _, all := range [...]*bound{p.mutating, p.validating} {
-		for policy := range all.all() {
-			if may == nil {
-				if exempt(resource) {
-					return false
-				}
-				may = p.cfg.Matcher.May(o, resource, subresource)
-			}
-			if may(&policy.constraints) {
-				return true
-			}
+	for _, b := range [...]*bound{p.mutating, p.validating} {
+		for range b.all(p.cfg.Matcher, o, resource, subresource) {
+			return !exempt(resource)
 		}
 	}
 	return false

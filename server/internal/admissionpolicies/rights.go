@@ -74,7 +74,7 @@ func (p *Policies) narrow(a *authz.Attributes, kind *paramKind) {
 
 // paramKind is the kind of a policy's parameters; nil if it has none, or does not exist.
 func (b *bound) paramKind(name string) *paramKind {
-	for _, p := range b.inOrder.Of(b.policies.View()) {
+	for _, p := range b.policies.View().Under("") {
 		if p.name == name {
 			return p.params
 		}

@@ -41,7 +41,7 @@ func (p *Policies) Check(ctx context.Context, r *admission.Request) error {
 		return err
 	}
 	var run *validating
-	for policy, bindings := range p.validating.all() {
+	for policy, bindings := range p.validating.all(p.cfg.Matcher, r.Operation, r.Resource, r.Subresource) {
 		if run == nil {
 			if r.User == nil || exempt(r.Resource) {
 				return nil

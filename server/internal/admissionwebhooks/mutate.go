@@ -16,7 +16,7 @@ import (
 // Admit implements admission.Mutator: it lets the mutating webhooks that match a write
 // change its object, one after the other.
 func (w *Webhooks) Admit(ctx context.Context, r *admission.Request) (changed bool, again func(context.Context) error, err error) {
-	hooks := w.mutating.hooks()
+	hooks := w.mutating.hooks(w.cfg.Matcher, r.Operation, r.Resource, r.Subresource)
 	if len(hooks) == 0 || exempt(r) {
 		return false, nil, nil
 	}

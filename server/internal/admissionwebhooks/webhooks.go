@@ -68,7 +68,7 @@ func (w *Webhooks) Close() {
 // follower follows the configurations of one type.
 type follower struct {
 	all   *live.Collection[*configuration]
-	index live.Index[*configuration, []*hook] // in the order of their configurations' names
+	index live.Index[*configuration, *matching.Choices[*hook]] // in the order of their configurations' names
 }
 
 func follow(ctx context.Context, cfg *Config, plural string, logins *webhook.Logins, mutating bool) (*follower, error) {
@@ -82,7 +82,7 @@ func follow(ctx context.Context, cfg *Config, plural string, logins *webhook.Log
 	}
 	byName := map[string]*configuration{} // the fold has no view of its own
 	f := &follower{all: all}
-	f.index = live.Derive(all, func(_ []*hook, changes []live.Change[*configuration]) (hooks []*hook) {
+	f.index = live.Derive(all, func(_ *matching.Choices[*hook], changes []live.Change[*configuration]) *matching.Choices[*hook] {
 		for _, c := range changes {
 			if c.Before != nil {
 				c.Before.close()
@@ -91,15 +91,19 @@ func follow(ctx context.Context, cfg *Config, plural string, logins *webhook.Log
 				byName[c.Key] = c.After
 			}
 		}
+		var hooks []*hook
 		for _, key := range slices.Sorted(maps.Keys(byName)) {
 			hooks = append(hooks, byName[key].hooks...)
 		}
-		return hooks
+		return matching.NewChoices(hooks, func(h *hook) *matching.Constraints { return &h.constraints })
 	})
 	return f, nil
 }
 
-func (f *follower) hooks() []*hook { return f.index.Of(f.all.View()) }
+// hooks are the webhooks that may be for such a write.
+func (f *follower) hooks(m *matching.Matcher, o admission.Operation, resource *api.Resource, subresource string) []*hook {
+	return f.index.Of(f.all.View()).For(m, o, resource, subresource)
+}
 
 func (f *follower) close() {
 	f.all.Close()
@@ -114,19 +118,14 @@ func exempt(r *admission.Request) bool { return r.User == nil || r.Resource.GV.G
 
 // Waits reports whether a webhook may be asked about such a write.
 func (w *Webhooks) Waits(o admission.Operation, resource *api.Resource, subresource string) bool {
-	mutating, validating := w.mutating.hooks(), w.validating.hooks()
-	if len(mutating)+len(validating) == 0 || resource.GV.Group == Group {
-		return false
-	}
-	may := w.cfg.Matcher.May(o, resource, subresource)
-	mayMatch := func(h *hook) bool { return may(&h.constraints) }
-	return slices.ContainsFunc(mutating, mayMatch) || slices.ContainsFunc(validating, mayMatch)
+	may := func(f *follower) bool { return len(f.hooks(w.cfg.Matcher, o, resource, subresource)) > 0 }
+	return resource.GV.Group != Group && (may(w.mutating) || may(w.validating))
 }
 
 // Check asks the validating webhooks that match a write, all at the same time. The first
 // refusal, in the order of the configurations, is the answer.
 func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
-	hooks := w.validating.hooks()
+	hooks := w.validating.hooks(w.cfg.Matcher, r.Operation, r.Resource, r.Subresource)
 	if len(hooks) == 0 || exempt(r) {
 		return nil
 	}

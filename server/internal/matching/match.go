@@ -41,11 +41,11 @@ func (m *Matcher) versionsOf(resource *api.Resource) []*catalog.Row {
 	return nil
 }
 
-// May returns a test of constraints: whether they may match such a write.
-func (m *Matcher) May(o admission.Operation, resource *api.Resource, subresource string) func(*Constraints) bool {
+// may returns a test of constraints: whether they may match such a write.
+func (m *Matcher) may(o admission.Operation, resource *api.Resource, subresource string) func(*Constraints) bool {
 	versions := m.versionsOf(resource)
 	return func(c *Constraints) bool {
-		return c.Everything || slices.ContainsFunc(c.Rules, func(r Rule) bool {
+		return c.Everything || len(versions) == 0 || slices.ContainsFunc(c.Rules, func(r Rule) bool {
 			return slices.ContainsFunc(versions, func(in *catalog.Row) bool { return r.mayMatch(Words[o], in.Resource, subresource) })
 		})
 	}

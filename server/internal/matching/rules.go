@@ -93,9 +93,9 @@ func (s Selector) Matches(obj document.Value) bool {
 		ok := false
 		switch r.operator {
 		case "In":
-			ok = v.Exists() && slices.Contains(r.values, v.Text())
+			ok = v.Exists() && r.lists(v)
 		case "NotIn":
-			ok = !v.Exists() || !slices.Contains(r.values, v.Text())
+			ok = !v.Exists() || !r.lists(v)
 		case "Exists":
 			ok = v.Exists()
 		case "DoesNotExist":
@@ -106,6 +106,16 @@ func (s Selector) Matches(obj document.Value) bool {
 		}
 	}
 	return true
+}
+
+// lists reports whether a label is one of the values.
+func (r *requirement) lists(label document.Value) bool {
+	for _, value := range r.values {
+		if label.Equals(value) {
+			return true
+		}
+	}
+	return false
 }
 
 // Words are the operations in rules and reviews.
