@@ -1,0 +1,105 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/capstan-dev/capstan/generator/internal/emit"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// generate writes gen/ below root. A mistake anywhere leaves the old gen/ as it
+// was: the new one is complete before it takes its place.
+func generate(root string, all map[string][]emitter, out io.Writer) error {
+	start := time.Now()
+	m, err := load.Load(root)
+	if err != nil {
+		return err
+	}
+	made := map[string][]emit.File{}
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(all))) { // tables first: they find most mistakes
+		if made[dir], err = emitAll(m, all[dir]); err != nil {
+			return err
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(made)) {
+		size, err := write(root, dir, made[dir])
+		if err != nil {
+			return err
+		}
+		if _, err = fmt.Fprintf(out, "%s/: %d files, %d KiB, in %s\n", dir, len(made[dir]), size>>10, time.Since(start).Round(time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emitter makes a part of gen/ from the model alone.
+type emitter = func(*model.Model) ([]emit.File, error)
+
+// emitters are the writers of each folder.
+func emitters() map[string][]emitter {
+	return map[string][]emitter{
+		"gen":          {emit.Types, emit.Client},
+		"internal/gen": {emit.Tables, emit.Catalog, emit.OpenAPI},
+	}
+}
+
+// emitAll makes the files of all emitters, which may not write one twice.
+func emitAll(m *model.Model, all []emitter) ([]emit.File, error) {
+	var files []emit.File
+	by := map[string]bool{}
+	for _, e := range all {
+		made, err := e(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range made {
+			if by[f.Path] {
+				return nil, fmt.Errorf("two emitters write %s", f.Path)
+			}
+			by[f.Path] = true
+		}
+		files = append(files, made...)
+	}
+	return files, nil
+}
+
+// write replaces a folder by the files and returns their size in bytes.
+func write(root, name string, files []emit.File) (size int, err error) {
+	dir := filepath.Join(root, filepath.FromSlash(name))
+	scratch := filepath.Join(root, ".tmp") // not under version control, on the same disk
+	if err := os.MkdirAll(scratch, 0o755); err != nil {
+		return 0, err
+	}
+	scratch, err = os.MkdirTemp(scratch, "gen-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	for _, f := range files {
+		path := filepath.Join(scratch, "new", filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			return 0, err
+		}
+		size += len(f.Data)
+	}
+	old := filepath.Join(scratch, "old")
+	if err := os.Rename(dir, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, err
+	}
+	if err := os.Rename(filepath.Join(scratch, "new"), dir); err != nil {
+		return 0, errors.Join(err, os.Rename(old, dir))
+	}
+	return size, nil
+}
