@@ -19,7 +19,8 @@ const MaxText = 64 << 10
 type labelOp uint8
 
 const (
-	labelIn     labelOp = iota // present, value one of values
+	labelNone   labelOp = iota // never met
+	labelIn                    // present, value one of values
 	labelNotIn                 // absent, or value not one of values
 	labelExists                // present
 	labelAbsent                // absent
@@ -99,7 +100,7 @@ func (r *labelRule) accepts(value []byte) bool {
 		return !r.lists(value)
 	case labelExists:
 		return true
-	case labelAbsent:
+	case labelAbsent, labelNone:
 		return false
 	}
 	n, err := strconv.ParseInt(string(value), 10, 64)
@@ -116,6 +117,9 @@ func (r *labelRule) accepts(value []byte) bool {
 func (r *labelRule) acceptsAbsent() bool { return r.op == labelNotIn || r.op == labelAbsent }
 
 func (r *labelRule) lists(value []byte) bool {
+	if len(r.values) == 1 {
+		return r.values[0] == string(value)
+	}
 	lo, hi := 0, len(r.values)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)

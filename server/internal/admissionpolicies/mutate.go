@@ -26,7 +26,7 @@ func (p *Policies) Admit(ctx context.Context, r *admission.Request) (changed boo
 			if r.User == nil || exempt(r.Resource) {
 				return false, nil, nil
 			}
-			run = &mutating{Policies: p, r: r, rights: p.cfg.Matcher.Rights(ctx, r)}
+			run = &mutating{Policies: p, r: r, subject: p.cfg.Matcher.Subject(r), rights: p.cfg.Matcher.Rights(ctx, r)}
 		}
 		run.policy(ctx, policy, bindings)
 	}
@@ -42,6 +42,7 @@ func (p *Policies) Admit(ctx context.Context, r *admission.Request) (changed boo
 type mutating struct {
 	*Policies
 	r       *admission.Request
+	subject *matching.Subject // before any change
 	rights  expression.Authorizer
 	matched []invocation
 	rounds  matching.Rounds[int] // of matched, by their indexes
@@ -64,22 +65,17 @@ type refusal struct {
 
 // policy finds the bindings of one policy that are for the write.
 func (run *mutating) policy(ctx context.Context, of *policy, bindings []*binding) {
-	in, err := run.cfg.Matcher.Match(ctx, &of.constraints, run.r)
-	if err == nil && in == nil {
-		return
-	}
-	var row *catalog.Row
-	if err == nil {
-		row, err = run.paramRow(of)
-	}
+	in, row, err := run.about(ctx, of, run.subject)
 	if err != nil {
-		run.refuse(of, nil, refusal{message: fmt.Sprintf("failed to configure policy: %v", err)})
+		run.refuse(of, nil, refusal{message: err.Error()})
+	}
+	if in == nil {
 		return
 	}
 	for _, b := range bindings {
 		matches := true
 		if b.constraints != nil {
-			found, err := run.cfg.Matcher.Match(ctx, b.constraints, run.r)
+			found, err := run.subject.Match(ctx, b.constraints)
 			if err != nil {
 				run.refuse(of, b, refusal{message: fmt.Sprintf("failed to configure binding: %v", err)})
 			}

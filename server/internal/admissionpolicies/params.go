@@ -7,11 +7,25 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 )
 
 // mostParams bounds the parameters of a binding that are read at a time.
 const mostParams = 10_000
+
+// about is the version in which a policy sees a write, nil if it is not for it, and the
+// resource of the policy's parameters. Errors: the policy cannot be applied.
+func (p *Policies) about(ctx context.Context, of *policy, subject *matching.Subject) (in *api.Resource, row *catalog.Row, err error) {
+	if in, err = subject.Match(ctx, &of.constraints); err == nil && in != nil {
+		row, err = p.paramRow(of)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("failed to configure policy: %w", err)
+	}
+	return in, row, nil
+}
 
 // paramRow is the resource of a policy's parameters; nil for a policy without.
 func (p *Policies) paramRow(of *policy) (*catalog.Row, error) {
@@ -71,7 +85,7 @@ func (p *Policies) collect(ctx context.Context, row *catalog.Row, ref *paramRef,
 func (p *Policies) labelled(ctx context.Context, row *catalog.Row, ref *paramRef, namespace string) (docs []*document.Document, err error) {
 	var failed error
 	err = p.cfg.Objects.EachIn(ctx, row, namespace, func(obj document.Value) bool {
-		if !ref.labels.Matches(obj) {
+		if !ref.labels.Match(selector.ReadLabels(obj.At("metadata", "labels"))) {
 			return true
 		}
 		if len(docs) == mostParams {

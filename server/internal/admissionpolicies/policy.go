@@ -7,6 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/conditions"
 	"github.com/capstan-dev/capstan/server/internal/matching"
 )
@@ -188,7 +189,7 @@ type binding struct {
 // paramRef names the parameters of a binding: one by its name, or those with labels.
 type paramRef struct {
 	name, namespace string
-	labels          matching.Selector
+	labels          selector.Requirements
 	byLabels        bool
 	needed          bool // it is a failure if there are none
 }
@@ -205,7 +206,7 @@ func readBinding(obj document.Value) *binding {
 		b.constraints = &c
 	}
 	if v := spec.Get("paramRef"); v.Kind() == document.Object {
-		b.params = &paramRef{name: textAt(v, "name"), namespace: textAt(v, "namespace"), labels: matching.ReadSelector(v.Get("selector")),
+		b.params = &paramRef{name: textAt(v, "name"), namespace: textAt(v, "namespace"), labels: selector.ReadRequirements(v.Get("selector")),
 			byLabels: v.Get("selector").Kind() == document.Object, needed: v.Get("parameterNotFoundAction").Equals("Deny")}
 	}
 	return b

@@ -46,7 +46,7 @@ func (p *Policies) Check(ctx context.Context, r *admission.Request) error {
 			if r.User == nil || exempt(r.Resource) {
 				return nil
 			}
-			run = &validating{Policies: p, r: r, rights: p.cfg.Matcher.Rights(ctx, r)}
+			run = &validating{Policies: p, r: r, subject: p.cfg.Matcher.Subject(r), rights: p.cfg.Matcher.Rights(ctx, r)}
 		}
 		run.policy(ctx, policy, bindings)
 	}
@@ -60,22 +60,18 @@ func (p *Policies) Check(ctx context.Context, r *admission.Request) error {
 type validating struct {
 	*Policies
 	r       *admission.Request
+	subject *matching.Subject
 	rights  expression.Authorizer
 	refused error // the first refusal
 }
 
 // policy applies one policy.
 func (run *validating) policy(ctx context.Context, of *policy, bindings []*binding) {
-	in, err := run.cfg.Matcher.Match(ctx, &of.constraints, run.r)
-	if err == nil && in == nil {
-		return
-	}
-	var row *catalog.Row
-	if err == nil {
-		row, err = run.paramRow(of)
-	}
+	in, row, err := run.about(ctx, of, run.subject)
 	if err != nil {
-		run.misconfigured(of, nil, fmt.Errorf("failed to configure policy: %w", err))
+		run.misconfigured(of, nil, err)
+	}
+	if in == nil {
 		return
 	}
 	one := &validatingPolicy{validating: run, policy: of, in: in, row: row}
@@ -166,7 +162,7 @@ func (v *validatingPolicy) release() {
 // binding's configuration.
 func (v *validatingPolicy) binding(ctx context.Context, b *binding) error {
 	if b.constraints != nil {
-		if in, err := v.cfg.Matcher.Match(ctx, b.constraints, v.r); err != nil || in == nil {
+		if in, err := v.subject.Match(ctx, b.constraints); err != nil || in == nil {
 			return err
 		}
 	}

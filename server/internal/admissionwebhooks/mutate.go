@@ -20,17 +20,18 @@ func (w *Webhooks) Admit(ctx context.Context, r *admission.Request) (changed boo
 	if len(hooks) == 0 || exempt(r) {
 		return false, nil, nil
 	}
-	m := &mutation{w: w, r: r, hooks: hooks}
+	m := &mutation{w: w, r: r, subject: w.cfg.Matcher.Subject(r), hooks: hooks}
 	err = m.round(ctx, false)
 	return m.rounds.Changed, m.rounds.Again(r, err, func(ctx context.Context) error { return m.round(ctx, true) }), err
 }
 
 // mutation is the calls of mutating webhooks for one write.
 type mutation struct {
-	w      *Webhooks
-	r      *admission.Request
-	hooks  []*hook
-	rounds matching.Rounds[*hook]
+	w       *Webhooks
+	r       *admission.Request
+	subject *matching.Subject
+	hooks   []*hook
+	rounds  matching.Rounds[*hook]
 }
 
 // round calls the webhooks that match the object as it is by then; in the second round
@@ -40,8 +41,9 @@ func (m *mutation) round(ctx context.Context, second bool) error {
 	if second {
 		number = 1
 	}
+	m.subject.Changed() // maybe by other plug-ins
 	for i, h := range m.hooks {
-		in, err := m.w.match(ctx, h, m.r)
+		in, err := m.w.match(ctx, h, m.subject)
 		if err != nil {
 			return err
 		}
@@ -52,7 +54,9 @@ func (m *mutation) round(ctx context.Context, second bool) error {
 		if err != nil {
 			return err
 		}
-		m.rounds.Ran(h, changed, h.again)
+		if m.rounds.Ran(h, changed, h.again); changed {
+			m.subject.Changed()
+		}
 	}
 	return nil
 }

@@ -130,8 +130,9 @@ func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
 		return nil
 	}
 	var calls []*call
+	subject := w.cfg.Matcher.Subject(r)
 	for _, h := range hooks {
-		in, err := w.match(ctx, h, r)
+		in, err := w.match(ctx, h, subject)
 		if err != nil {
 			return err
 		}
@@ -180,11 +181,12 @@ func showRevision(r *admission.Request) {
 }
 
 // match is the version in which a webhook reviews a write, nil if it does not.
-func (w *Webhooks) match(ctx context.Context, h *hook, r *admission.Request) (*api.Resource, error) {
-	in, err := w.cfg.Matcher.Match(ctx, &h.constraints, r)
+func (w *Webhooks) match(ctx context.Context, h *hook, subject *matching.Subject) (*api.Resource, error) {
+	in, err := subject.Match(ctx, &h.constraints)
 	if err != nil || in == nil || h.conditions == nil {
 		return in, err
 	}
+	r := subject.Request
 	seen, err := matching.See(ctx, r, in)
 	if err != nil {
 		return nil, api.Internal(err.Error())

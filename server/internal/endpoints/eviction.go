@@ -10,11 +10,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Limits of a budget's record of evictions, and the seconds after which a client should
@@ -100,7 +100,7 @@ func disrupts(pod document.Value) bool {
 // may always be evicted. Errors: 429 when there is none left, 403 and 500 for
 // contradictory budgets.
 func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.Value, dryRun bool) error {
-	name, err := x.budgetOf(ctx, namespace, pod.At("metadata", "labels"))
+	name, err := x.budgetOf(ctx, namespace, selector.ReadLabels(pod.At("metadata", "labels")))
 	if err != nil || name == "" {
 		return err
 	}
@@ -119,7 +119,7 @@ func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.
 }
 
 // budgetOf finds the budget that protects a pod with these labels; "" for none.
-func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels document.Value) (string, error) {
+func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels selector.Labels) (string, error) {
 	reader, err := x.store.At(ctx, 0)
 	if err != nil {
 		return "", err
@@ -133,7 +133,7 @@ func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels docum
 			return false
 		}
 		defer doc.Release()
-		if sel := doc.Root().At("spec", "selector"); sel.Exists() && policy.Selects(sel, labels) {
+		if sel := doc.Root().At("spec", "selector"); sel.Exists() && selector.ReadRequirements(sel).Match(labels) {
 			_, name := x.budgets().SplitKey(strings.Clone(e.Key))
 			found = append(found, name)
 		}

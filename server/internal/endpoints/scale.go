@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
@@ -246,35 +246,18 @@ func selectorText(v document.Value) (string, error) {
 	if v.Kind() == document.String {
 		return v.Text(), nil
 	}
-	sel := v1.LabelSelector{}
-	plain := v
-	if m := v.Get("matchLabels"); m.Exists() || v.Get("matchExpressions").Exists() {
-		plain = m
-	}
-	for key, value := range plain.Members() {
-		if sel.MatchLabels == nil {
-			sel.MatchLabels = map[string]string{}
+	if v.Get("matchLabels").Exists() || v.Get("matchExpressions").Exists() {
+		chosen, err := selector.Checked(v)
+		if err != nil {
+			return "", api.BadRequest("the object's selector cannot be written as text: %v", err)
 		}
-		sel.MatchLabels[key] = value.Text()
+		return chosen.String(), nil
 	}
-	for _, e := range v.Get("matchExpressions").Elements() {
-		req := v1.LabelSelectorRequirement{Key: e.Get("key").Text(), Operator: v1.LabelSelectorOperator(e.Get("operator").Text())}
-		for _, value := range e.Get("values").Elements() {
-			req.Values = append(req.Values, value.Text())
-		}
-		sel.MatchExpressions = append(sel.MatchExpressions, req)
+	plain := labels.Set{}
+	for key, value := range v.Members() {
+		plain[key] = value.Text()
 	}
-	if len(sel.MatchLabels)+len(sel.MatchExpressions) == 0 {
-		return "", nil
-	}
-	parsed, err := v1.LabelSelectorAsSelector(&sel)
-	if err != nil {
-		return "", api.BadRequest("the object's selector cannot be written as text: %v", err)
-	}
-	if parsed == labels.Nothing() {
-		return "", nil
-	}
-	return parsed.String(), nil
+	return labels.SelectorFromSet(plain).String(), nil
 }
 
 // applyScale is PATCH of a scale with an apply configuration: one of the scaled object

@@ -7,6 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -15,14 +16,14 @@ import (
 type Constraints struct {
 	Rules, Excluded     []Rule
 	Everything          bool // it is for all resources; Rules are not read
-	Namespaces, Objects Selector
+	Namespaces, Objects selector.Requirements
 	Equivalent          bool // a write in another version than the rules name matches, too
 }
 
 // Read reads the constraints of a webhook or a policy, whose rules have these names.
 func Read(v document.Value, rules, excluded string) Constraints {
-	return Constraints{Rules: readRules(v.Get(rules)), Excluded: readRules(v.Get(excluded)), Namespaces: ReadSelector(v.Get("namespaceSelector")),
-		Objects: ReadSelector(v.Get("objectSelector")), Equivalent: v.Get("matchPolicy").Equals("Equivalent")}
+	return Constraints{Rules: readRules(v.Get(rules)), Excluded: readRules(v.Get(excluded)), Namespaces: selector.ReadRequirements(v.Get("namespaceSelector")),
+		Objects: selector.ReadRequirements(v.Get("objectSelector")), Equivalent: v.Get("matchPolicy").Equals("Equivalent")}
 }
 
 // Matcher matches writes with constraints.
@@ -51,26 +52,60 @@ func (m *Matcher) may(o admission.Operation, resource *api.Resource, subresource
 	}
 }
 
-// Match is the version in which a webhook or policy sees a write, nil if it is not for it:
+// Subject is a write that is matched with many constraints: the labels that they look at
+// are read once.
+type Subject struct {
+	*admission.Request
+	matcher   *Matcher
+	objects   []selector.Labels // of the new object and the old one
+	namespace selector.Labels
+	read      struct{ objects, namespace bool }
+}
+
+// Subject makes the subject of a write.
+func (m *Matcher) Subject(r *admission.Request) *Subject { return &Subject{Request: r, matcher: m} }
+
+// Changed says that the new object has changed.
+func (s *Subject) Changed() {
+	s.objects, s.read.objects = s.objects[:0], false
+	s.read.namespace = s.read.namespace && !isNamespaces(s.Asked)
+}
+
+// Match is the version in which a webhook or policy sees the write, nil if it is not for it:
 // that of the request, or another one that the rules name.
-func (m *Matcher) Match(ctx context.Context, c *Constraints, r *admission.Request) (*api.Resource, error) {
-	selects := func(obj document.Value) bool { // options of connections have no labels, not even none
-		return obj.Exists() && r.Operation != admission.Connect && c.Objects.Matches(obj)
-	}
-	if len(c.Objects) > 0 && !selects(r.Object) && !selects(r.Old) {
+func (s *Subject) Match(ctx context.Context, c *Constraints) (*api.Resource, error) {
+	if len(c.Objects) > 0 && !s.selected(c.Objects) || s.read.namespace && !c.Namespaces.Match(s.namespace) {
 		return nil, nil
 	}
-	in := r.Asked
+	m, in := s.matcher, s.Asked
 	if !c.Everything {
-		in = m.version(c.Rules, c.Equivalent, r)
+		in = m.version(c.Rules, c.Equivalent, s.Request)
 	}
-	if in == nil || m.version(c.Excluded, c.Equivalent, r) != nil {
+	if in == nil || m.version(c.Excluded, c.Equivalent, s.Request) != nil {
 		return nil, nil
 	}
-	if selected, err := m.inNamespace(ctx, c, r); err != nil || !selected {
+	if selected, err := s.inNamespace(ctx, c.Namespaces); err != nil || !selected {
 		return nil, err
 	}
 	return in, nil
+}
+
+// selected reports whether the new object or the old one has the labels. Options of
+// connections have no labels, not even none.
+func (s *Subject) selected(by selector.Requirements) bool {
+	if !s.read.objects {
+		s.read.objects = true
+		for _, obj := range [...]document.Value{s.Object, s.Old} {
+			if obj.Exists() && s.Operation != admission.Connect {
+				s.objects = append(s.objects, labelsOf(obj))
+			}
+		}
+	}
+	return slices.ContainsFunc(s.objects, by.Match)
+}
+
+func labelsOf(obj document.Value) selector.Labels {
+	return selector.ReadLabels(obj.At("metadata", "labels"))
 }
 
 func (m *Matcher) version(rules []Rule, equivalent bool, r *admission.Request) *api.Resource {
@@ -93,26 +128,36 @@ func (m *Matcher) version(rules []Rule, equivalent bool, r *admission.Request) *
 	return nil
 }
 
-// inNamespace reports whether the namespace of a write is selected; that of a namespace is
+// inNamespace reports whether the namespace of the write is selected; that of a namespace is
 // itself. Other cluster-scoped objects always are.
-func (m *Matcher) inNamespace(ctx context.Context, c *Constraints, r *admission.Request) (bool, error) {
-	namespaces := isNamespaces(r.Asked)
-	switch {
-	case len(c.Namespaces) == 0 || r.Namespace == "" && !namespaces:
+func (s *Subject) inNamespace(ctx context.Context, by selector.Requirements) (bool, error) {
+	if len(by) == 0 || s.Namespace == "" && !isNamespaces(s.Asked) {
 		return true, nil
-	case namespaces && r.Subresource == "" && r.Object.Exists():
-		return c.Namespaces.Matches(r.Object), nil
 	}
-	name := r.Namespace
-	if namespaces {
-		name = r.Name
+	if !s.read.namespace {
+		var err error
+		if s.namespace, err = s.readNamespace(ctx); err != nil {
+			return false, err
+		}
+		s.read.namespace = true
 	}
-	obj, release, err := m.Namespace(ctx, name)
+	return by.Match(s.namespace), nil
+}
+
+// readNamespace reads the labels of the write's namespace.
+func (s *Subject) readNamespace(ctx context.Context) (selector.Labels, error) {
+	name := s.Request.Namespace
+	if isNamespaces(s.Asked) {
+		if name = s.Name; s.Subresource == "" && s.Object.Exists() {
+			return labelsOf(s.Object), nil
+		}
+	}
+	obj, release, err := s.matcher.Namespace(ctx, name)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer release()
-	return c.Namespaces.Matches(obj), nil
+	return labelsOf(obj), nil
 }
 
 func isNamespaces(of *api.Resource) bool { return of.GV.Group == "" && of.Plural == "namespaces" }

@@ -65,58 +65,5 @@ func (r *Rule) matches(operation string, of *api.Resource, subresource, name str
 	return has(r.versions, of.GV.Version) && r.mayMatch(operation, of, subresource) && (len(r.names) == 0 || slices.Contains(r.names, name))
 }
 
-// Selector is a label selector as an object has it. The zero value selects everything.
-type Selector []requirement
-
-type requirement struct {
-	key, operator string
-	values        []string
-}
-
-// ReadSelector reads a selector.
-func ReadSelector(v document.Value) (all Selector) {
-	for key, value := range v.Get("matchLabels").Members() {
-		all = append(all, requirement{strings.Clone(key), "In", []string{strings.Clone(value.Text())}})
-	}
-	for _, e := range v.Get("matchExpressions").Elements() {
-		all = append(all, requirement{strings.Clone(e.Get("key").Text()), strings.Clone(e.Get("operator").Text()), e.Get("values").Texts()})
-	}
-	return all
-}
-
-// Matches reports whether the labels of an object are selected.
-func (s Selector) Matches(obj document.Value) bool {
-	labels := obj.At("metadata", "labels")
-	for i := range s {
-		r := &s[i]
-		v := labels.Get(r.key)
-		ok := false
-		switch r.operator {
-		case "In":
-			ok = v.Exists() && r.lists(v)
-		case "NotIn":
-			ok = !v.Exists() || !r.lists(v)
-		case "Exists":
-			ok = v.Exists()
-		case "DoesNotExist":
-			ok = !v.Exists()
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// lists reports whether a label is one of the values.
-func (r *requirement) lists(label document.Value) bool {
-	for _, value := range r.values {
-		if label.Equals(value) {
-			return true
-		}
-	}
-	return false
-}
-
 // Words are the operations in rules and reviews.
-var Words = map[admission.Operation]string{admission.Create: "CREATE", admission.Update: "UPDATE", admission.Delete: "DELETE", admission.Connect: "CONNECT"}
+var Words = [...]string{admission.Create: "CREATE", admission.Update: "UPDATE", admission.Delete: "DELETE", admission.Connect: "CONNECT"}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/selector"
 )
 
 // The cells below show the value at a path, which the documents name, in the tables of
@@ -25,11 +26,11 @@ func containerTexts(template document.Value, member string) string {
 }
 
 // CellSelector is a label selector as text: "a=b,c in (d,e)".
-func (Policy) CellSelector(selector document.Value) any {
-	if isEmpty(selector.Get("matchExpressions")) {
-		return mapText(selector.Get("matchLabels"))
+func (Policy) CellSelector(v document.Value) any {
+	if isEmpty(v.Get("matchExpressions")) {
+		return mapText(v.Get("matchLabels"))
 	}
-	parsed, err := parseSelector(selector)
+	parsed, err := selector.Checked(v)
 	if err != nil {
 		return "<error>"
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
 )
 
 const (
@@ -85,14 +86,14 @@ func (Policy) CreateJob(obj document.Value) {
 func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	template, selector := spec.Get("template"), spec.Get("selector")
+	template, chosen := spec.Get("template"), spec.Get("selector")
 	if obj != old { // reported only once
 		c.generatedSelector(obj)
 	}
-	if !isSet(selector) {
+	if !isSet(chosen) {
 		c.Required(member(spec, "selector"), "")
 	}
-	if labels := template.At("metadata", "labels"); !isSet(selector) || canSelect(selector) && !Selects(selector, labels) {
+	if labels := template.At("metadata", "labels"); !isSet(chosen) || canSelect(chosen) && !selector.ReadRequirements(chosen).Match(selector.ReadLabels(labels)) {
 		c.notSelected(template, labels)
 	}
 	if obj != old {
@@ -136,8 +137,8 @@ func (c *causes) uncountedPods(status document.Value) {
 // that the server chooses.
 func (c *causes) generatedSelector(obj document.Value) {
 	spec := obj.Get("spec")
-	selector := spec.Get("selector")
-	if spec.Get("manualSelector").Bool() || !isSet(selector) {
+	chosen := spec.Get("selector")
+	if spec.Get("manualSelector").Bool() || !isSet(chosen) {
 		return
 	}
 	field := member(spec, "template", "metadata", "labels")
@@ -151,9 +152,9 @@ func (c *causes) generatedSelector(obj document.Value) {
 			c.InvalidAt(field+"["+name+"]", template, "must be '"+expected[name]+"'")
 		}
 	}
-	if parsed, err := parseSelector(selector); err == nil && !parsed.Matches(expected) {
+	if parsed, err := selector.Checked(chosen); err == nil && !parsed.Matches(expected) {
 		before := len(c.Causes)
-		c.Invalid(selector, "`selector` not auto-generated")
+		c.Invalid(chosen, "`selector` not auto-generated")
 		c.PlaceAt(before, field+"["+jobName+"]")
 	}
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
 )
 
 // DefaultReplicationController takes its selector and its labels from its template if it
@@ -32,7 +33,7 @@ func (Policy) ValidateReplicationController(obj, _ document.Value) []schema.Caus
 	if !isSet(template) {
 		return c.Causes // required by the schema
 	}
-	if labels := template.At("metadata", "labels"); !selectsAll(spec.Get("selector"), labels) {
+	if labels := template.At("metadata", "labels"); !selector.ReadPlain(spec.Get("selector")).Match(selector.ReadLabels(labels)) {
 		c.notSelected(template, labels)
 	}
 	if number(spec.Get("replicas")) > 1 {

@@ -4,9 +4,6 @@ import (
 	"sort"
 	"strings"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -62,62 +59,7 @@ func isNothing(selector document.Value) bool {
 	return isEmpty(selector.Get("matchLabels")) && isEmpty(selector.Get("matchExpressions"))
 }
 
-// Selects reports whether a label selector matches labels. A requirement whose
-// operator is unknown is not met.
-func Selects(selector, set document.Value) bool {
-	if !selectsAll(selector.Get("matchLabels"), set) {
-		return false
-	}
-	for _, e := range selector.Get("matchExpressions").Elements() {
-		value := set.Get(e.Get("key").Text())
-		ok := false
-		switch e.Get("operator").Text() {
-		case "In":
-			ok = value.Exists() && e.Get("values").HasText(value.Text())
-		case "NotIn":
-			ok = !value.Exists() || !e.Get("values").HasText(value.Text())
-		case "Exists":
-			ok = value.Exists()
-		case "DoesNotExist":
-			ok = !value.Exists()
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// selectsAll reports whether labels have all of a plain selector.
-func selectsAll(selector, set document.Value) bool {
-	for name, v := range selector.Members() {
-		if !same(v, set.Get(name)) {
-			return false
-		}
-	}
-	return true
-}
-
 const none = "<none>"
-
-// parseSelector reads a label selector; an absent one matches nothing.
-func parseSelector(selector document.Value) (labels.Selector, error) {
-	if !isSet(selector) {
-		return labels.Nothing(), nil
-	}
-	s := v1.LabelSelector{MatchLabels: map[string]string{}}
-	for name, v := range selector.Get("matchLabels").Members() {
-		s.MatchLabels[name] = v.Text()
-	}
-	for _, e := range selector.Get("matchExpressions").Elements() {
-		requirement := v1.LabelSelectorRequirement{Key: e.Get("key").Text(), Operator: v1.LabelSelectorOperator(e.Get("operator").Text())}
-		for _, v := range e.Get("values").Elements() {
-			requirement.Values = append(requirement.Values, v.Text())
-		}
-		s.MatchExpressions = append(s.MatchExpressions, requirement)
-	}
-	return v1.LabelSelectorAsSelector(&s)
-}
 
 // mapText writes labels in the order of their keys: "a=b,c=d".
 func mapText(set document.Value) string {

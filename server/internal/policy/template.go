@@ -5,6 +5,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
 )
 
 // ValidatePodTemplateSpec checks the metadata for the pods.
@@ -64,16 +65,16 @@ func (c *causes) alwaysRestarts(template document.Value, kind string) {
 
 // selected checks that a controller selects something, and the pods of its own template,
 // and reports whether the selector is valid. A missing one selects nothing.
-func (c *causes) selected(selector, template document.Value, kind string) bool {
+func (c *causes) selected(chosen, template document.Value, kind string) bool {
 	labels := template.At("metadata", "labels")
 	switch {
-	case !isSet(selector):
+	case !isSet(chosen):
 		c.notSelected(template, labels)
-	case isNothing(selector):
-		c.Invalid(selector, "empty selector is invalid for "+kind)
-	case !canSelect(selector):
+	case isNothing(chosen):
+		c.Invalid(chosen, "empty selector is invalid for "+kind)
+	case !canSelect(chosen):
 		return false
-	case !Selects(selector, labels):
+	case !selector.ReadRequirements(chosen).Match(selector.ReadLabels(labels)):
 		c.notSelected(template, labels)
 	}
 	return true
