@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -40,9 +41,9 @@ func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
 	request.Header.Set("Accept", "application/json, */*")
 	request.Header.Set("User-Agent", "kube-apiserver-admission")
 	c.as.add(request)
-	response, err := c.http.Do(request)
+	response, err := c.transport.RoundTrip(request) // which follows no redirect
 	if err != nil {
-		return nil, err
+		return nil, &url.Error{Op: "Post", URL: request.URL.String(), Err: err}
 	}
 	defer func() { _ = response.Body.Close() }() // an unread rest is dropped with its stream
 	limit := call.MaxAnswer

@@ -61,7 +61,6 @@ type Client struct {
 	address   string       // without a query
 	as        *Credentials // nil for none
 	transport *http.Transport
-	http      *http.Client
 	calls     atomic.Int64
 	closed    atomic.Bool
 }
@@ -107,7 +106,6 @@ func New(target Target, resolver Resolver) (*Client, error) {
 		c.transport.Proxy = http.ProxyFromEnvironment
 		c.transport.DialContext = dialer.DialContext
 	}
-	c.http = &http.Client{Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return c, nil
 }
 

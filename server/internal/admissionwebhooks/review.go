@@ -38,15 +38,22 @@ func textOf(obj document.Value) []byte {
 	return obj.AppendJSON(nil)
 }
 
-// reviewText is the review with the question.
+// reviewText is the review with the question. The objects, which may be large, are not
+// read again.
 func reviewText(q *matching.Question, version string) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"kind":"AdmissionReview","apiVersion":"%s/%s","request":`, reviewGroup, version)
+	b.Grow(len(q.Object) + len(q.OldObject) + 1024)
+	fmt.Fprintf(&b, `{"kind":"AdmissionReview","apiVersion":"%s/%s","request":{"object":`, reviewGroup, version)
+	b.Write(q.Object)
+	b.WriteString(`,"oldObject":`)
+	b.Write(q.OldObject)
+	at := b.Len()
 	to := json.NewEncoder(&b)
 	to.SetEscapeHTML(false)
 	if err := to.Encode(q); err != nil {
 		return nil, err
 	}
+	b.Bytes()[at] = ',' // for the brace of the question
 	b.WriteByte('}')
 	return b.Bytes(), nil
 }

@@ -35,10 +35,10 @@ type Question struct {
 	Namespace          string          `json:"namespace,omitempty"`
 	Operation          string          `json:"operation"`
 	User               userInfo        `json:"userInfo"`
-	Object             json.RawMessage `json:"object"`
-	OldObject          json.RawMessage `json:"oldObject"`
 	DryRun             bool            `json:"dryRun"`
 	Options            json.RawMessage `json:"options"`
+
+	Object, OldObject []byte `json:"-"` // JSON, written as it is
 }
 
 type userInfo struct {
