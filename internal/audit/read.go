@@ -44,14 +44,8 @@ type groupText struct {
 
 // readPolicy reads a policy, in YAML or JSON. Errors begin with the file and the line.
 func readPolicy(path string) (*Policy, error) {
-	file, err := configfile.Read(path)
-	if err == nil {
-		err = file.Is("Policy", apiVersion)
-	}
 	var text policyText
-	if err == nil {
-		err = file.Decode(&text)
-	}
+	file, err := configfile.Load(path, &text, "Policy", apiVersion)
 	if err != nil {
 		return nil, err
 	}

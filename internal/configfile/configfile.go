@@ -113,6 +113,18 @@ func (v Value) Is(kind string, versions ...string) error {
 	return nil
 }
 
+// Load reads a file of a kind, in one of these versions, into a struct.
+func Load(path string, into any, kind string, versions ...string) (Value, error) {
+	v, err := Read(path)
+	if err == nil {
+		err = v.Is(kind, versions...)
+	}
+	if err == nil {
+		err = v.Decode(into)
+	}
+	return v, err
+}
+
 // Decode reads the value into a struct, whose fields have yaml tags. Unknown fields are
 // mistakes, but for apiVersion and kind of the value itself.
 func (v Value) Decode(into any) error {

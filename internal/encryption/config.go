@@ -49,14 +49,8 @@ func Read(path string, resource func(key string) (group, plural string, ok bool)
 	if path == "" {
 		return nil, nil
 	}
-	file, err := configfile.Read(path)
-	if err == nil {
-		err = file.Is("EncryptionConfiguration", "apiserver.config."+profile.GroupSuffix+"/v1")
-	}
 	var text configText
-	if err == nil {
-		err = file.Decode(&text)
-	}
+	file, err := configfile.Load(path, &text, "EncryptionConfiguration", "apiserver.config."+profile.GroupSuffix+"/v1")
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -94,21 +95,12 @@ type Mutator interface {
 	Admit(ctx context.Context, r *Request) (changed bool, again func(context.Context) error, err error)
 }
 
-// Webhooks are the webhooks of the cluster.
-type Webhooks interface {
-	// Waits reports whether a webhook may be asked about such a write.
+// Reviewer is the webhooks of the cluster, or its admission policies.
+type Reviewer interface {
+	// Waits reports whether one of them may be for such a write: no lock must be held.
 	Waits(o Operation, resource *api.Resource, subresource string) bool
 	Mutator
-	// Check asks the validating webhooks.
-	Check(ctx context.Context, r *Request) error
-}
-
-// Policies are the admission policies of the cluster.
-type Policies interface {
-	// Waits reports whether a policy may be for such a write.
-	Waits(o Operation, resource *api.Resource, subresource string) bool
-	Mutator
-	// Check applies the validating policies.
+	// Check asks the validating ones.
 	Check(ctx context.Context, r *Request) error
 }
 
@@ -116,6 +108,18 @@ type Policies interface {
 func (r *Request) is(group, plural string) bool {
 	return r.Subresource == "" && r.Resource.Plural == plural && r.Resource.GV.Group == group
 }
+
+// none stands for missing webhooks, policies or quotas.
+type none struct{}
+
+func (none) Waits(Operation, *api.Resource, string) bool { return false }
+func (none) Admit(context.Context, *Request) (bool, func(context.Context) error, error) {
+	return false, nil, nil
+}
+func (none) Check(context.Context, *Request) error       { return nil }
+func (none) FillLimits(context.Context, *Request) error  { return nil }
+func (none) CheckLimits(context.Context, *Request) error { return nil }
+func (none) Charge(context.Context, *Request) error      { return nil }
 
 // Objects reads other objects for plug-ins.
 type Objects interface {
@@ -162,6 +166,7 @@ type Chain struct {
 
 // New returns the chain of the plug-ins that are on.
 func New(objects Objects, config Config) *Chain {
+	config.Webhooks, config.Policies, config.Quotas = cmp.Or[Reviewer](config.Webhooks, none{}), cmp.Or[Reviewer](config.Policies, none{}), cmp.Or[Quotas](config.Quotas, none{})
 	c := &Chain{objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
 		images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
 	for _, p := range plugins {
@@ -230,25 +235,16 @@ func (c *Chain) Admit(ctx context.Context, r *Request) error {
 
 // askValidating asks the validating webhooks.
 func (c *Chain) askValidating(ctx context.Context, r *Request) error {
-	if c.config.Webhooks == nil {
-		return nil
-	}
 	return c.config.Webhooks.Check(ctx, r)
 }
 
 // askMutating asks the mutating webhooks.
 func (c *Chain) askMutating(ctx context.Context, r *Request) error {
-	if c.config.Webhooks == nil {
-		return nil
-	}
 	return r.mutate(ctx, mutatingWebhook, c.config.Webhooks)
 }
 
 // applyMutating applies the mutating policies.
 func (c *Chain) applyMutating(ctx context.Context, r *Request) error {
-	if c.config.Policies == nil {
-		return nil
-	}
 	return r.mutate(ctx, mutatingPolicy, c.config.Policies)
 }
 
@@ -288,16 +284,13 @@ func (c *Chain) secondRound(ctx context.Context, r *Request) error {
 
 // checkPolicies applies the validating policies.
 func (c *Chain) checkPolicies(ctx context.Context, r *Request) error {
-	if c.config.Policies == nil {
-		return nil
-	}
 	return c.config.Policies.Check(ctx, r)
 }
 
 func (c *Chain) awaitsPolicies(o Operation, resource *api.Resource, subresource string) bool {
-	return c.config.Policies != nil && c.config.Policies.Waits(o, resource, subresource)
+	return c.config.Policies.Waits(o, resource, subresource)
 }
 
 func (c *Chain) awaitsWebhooks(o Operation, resource *api.Resource, subresource string) bool {
-	return c.config.Webhooks != nil && c.config.Webhooks.Waits(o, resource, subresource)
+	return c.config.Webhooks.Waits(o, resource, subresource)
 }

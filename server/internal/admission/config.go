@@ -32,8 +32,8 @@ type Config struct {
 
 	// Settings, of that file, and the others are set by the server at its start.
 	Settings Settings
-	Webhooks Webhooks // nil for none
-	Policies Policies // nil for none
+	Webhooks Reviewer // nil for none
+	Policies Reviewer // nil for none
 	Quotas   Quotas   // the bounds of namespaces; nil for none
 	Metrics  *metrics.PodSecurity
 

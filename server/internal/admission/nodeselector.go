@@ -20,13 +20,9 @@ func (c *Chain) selectNodes(ctx context.Context, r *Request) error {
 	if r.Operation != Create || !r.is("", "pods") {
 		return nil
 	}
-	wanted, err := c.namespaceSelector(r)
+	own, wanted, err := c.selectors(r)
 	if err != nil {
 		return err
-	}
-	own := r.Object.At("spec", "nodeSelector")
-	if conflict(own, wanted) {
-		return forbidSelector(r, "pod node label selector conflicts with its namespace node label selector")
 	}
 	if len(wanted) > 0 {
 		own = r.Object.Get("spec").SetObject("nodeSelector")
@@ -42,13 +38,9 @@ func (c *Chain) checkSelector(_ context.Context, r *Request) error {
 	if r.Operation != Create || !r.is("", "pods") {
 		return nil
 	}
-	wanted, err := c.namespaceSelector(r)
+	own, _, err := c.selectors(r)
 	if err != nil {
 		return err
-	}
-	own := r.Object.At("spec", "nodeSelector")
-	if conflict(own, wanted) {
-		return forbidSelector(r, "pod node label selector conflicts with its namespace node label selector")
 	}
 	allowed, err := parseSelector(c.config.Settings.NodeSelectors[r.Namespace])
 	if err != nil {
@@ -67,13 +59,19 @@ func forbidSelector(r *Request, why string) error {
 	return api.Forbidden(r.Resource.GroupResource(), r.Name, why)
 }
 
-func conflict(own document.Value, wanted map[string]string) bool {
+// selectors are the node selector of a pod and that of its namespace. Errors: they have
+// different values for a label.
+func (c *Chain) selectors(r *Request) (own document.Value, wanted map[string]string, err error) {
+	if wanted, err = c.namespaceSelector(r); err != nil {
+		return own, nil, err
+	}
+	own = r.Object.At("spec", "nodeSelector")
 	for key, v := range own.Members() {
 		if value, ok := wanted[key]; ok && value != v.Text() {
-			return true
+			return own, nil, forbidSelector(r, "pod node label selector conflicts with its namespace node label selector")
 		}
 	}
-	return false
+	return own, wanted, nil
 }
 
 // namespaceSelector is the node selector of the pod's namespace, or the cluster's where it

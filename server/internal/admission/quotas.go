@@ -68,22 +68,13 @@ type Charge interface {
 }
 
 func (c *Chain) fillLimits(ctx context.Context, r *Request) error {
-	if c.config.Quotas == nil {
-		return nil
-	}
 	return c.config.Quotas.FillLimits(ctx, r)
 }
 
 func (c *Chain) checkLimits(ctx context.Context, r *Request) error {
-	if c.config.Quotas == nil {
-		return nil
-	}
 	return c.config.Quotas.CheckLimits(ctx, r)
 }
 
 func (c *Chain) charge(ctx context.Context, r *Request) error {
-	if c.config.Quotas == nil {
-		return nil
-	}
 	return c.config.Quotas.Charge(ctx, r)
 }

@@ -44,7 +44,7 @@ type Objects interface {
 const group = "admissionregistration." + profile.GroupSuffix
 
 // Policies are the policies of the cluster, as new as the last acknowledged write of one or
-// of a binding. They implement admission.Policies.
+// of a binding. They implement admission.Reviewer.
 type Policies struct {
 	cfg        Config
 	mutating   *bound

@@ -39,7 +39,7 @@ type Config struct {
 const Group = "admissionregistration." + profile.GroupSuffix
 
 // Webhooks are the webhooks of the cluster, as new as the last acknowledged write of a
-// configuration. They implement admission.Webhooks.
+// configuration. They implement admission.Reviewer.
 type Webhooks struct {
 	cfg                  Config
 	mutating, validating *follower
