@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/capstan-dev/capstan/server"
 )
 
 // A service account logs in by its tokens while the objects that they depend on exist.
@@ -124,4 +127,59 @@ func TestTokenSecrets(t *testing.T) {
 	h.await(ns+"/secrets", func(o contents) bool { return o.in("t2", "data.token") != nil && o["t3"] == nil })
 	h.send("DELETE", ns+"/serviceaccounts/web", "", nil)
 	h.await(ns+"/secrets", func(o contents) bool { return o["t2"] == nil })
+}
+
+// Uses of tokens that should have been renewed, and of those in secrets, are counted, and
+// noted in the audit events.
+func TestUsesOfTokensAreNoted(t *testing.T) {
+	c := &clock{start: time.Now()}
+	h, lines := startAudited(t, "", func(cfg *server.Config) { cfg.Clock, cfg.Controllers = c.now, []string{"serviceaccount-token"} })
+	const ns = "/api/v1/namespaces/default"
+	h.create(ns+"/serviceaccounts", `{"metadata":{"name":"web"}}`)
+	h.create(ns+"/pods", `{"metadata":{"name":"p"},"spec":{"serviceAccountName":"web","containers":[{"name":"c","image":"i"}]}}`)
+	h.create(ns+"/secrets", `{"metadata":{"name":"t","annotations":{"kubernetes.io/service-account.name":"web"}},"type":"kubernetes.io/service-account-token"}`)
+	encoded, _ := h.await(ns+"/secrets", func(o contents) bool { return o.in("t", "data.token") != nil }).in("t", "data.token").(string)
+	inSecret, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := func(spec string) string {
+		text, _ := h.post(ns+"/serviceaccounts/web/token", `{"spec":{`+spec+`}}`).field(t, "status.token").(string)
+		return text
+	}
+	ofPod, plain := token(`"expirationSeconds":3607,"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}`), token(`"expirationSeconds":86400`)
+	use := func(path string, tokens ...string) {
+		for _, token := range tokens {
+			h.send("GET", path, "", nil, "Authorization", "Bearer "+token).expect(t, 200, "")
+		}
+	}
+	use("/version?0", ofPod, plain)
+	c.pass(2 * time.Hour)
+	use("/version?1", ofPod)
+	use("/version?2", plain)
+	use("/version?3", string(inSecret))
+	h.post(tokenReviews, `{"spec":{"token":"`+string(inSecret)+`"}}`).expect(t, 201, "")
+	for name, want := range map[string]string{"valid": "1", "stale": "1", "legacy": "2"} {
+		if got := h.figures()["serviceaccount_"+name+"_tokens_total"]; got != want {
+			t.Errorf("%s tokens: %s, want %s", name, got, want)
+		}
+	}
+	const web = "system:serviceaccount:default:web"
+	found := map[string]int{}
+	for _, line := range lines() {
+		for note, where := range map[string]string{`"authentication.k8s.io/stale-token":"subject: ` + web + `, seconds after warning threshold: 359`: "/version?1",
+			`"authentication.k8s.io/legacy-token":"` + web + `"`: "/version?3"} {
+			if strings.Contains(line, note) {
+				found[note]++
+				if !strings.Contains(line, where) && !strings.Contains(line, tokenReviews) {
+					t.Error(line)
+				}
+			} else if strings.Contains(line, where) {
+				t.Errorf("%s\nwant %s", line, note)
+			}
+		}
+	}
+	if len(found) != 2 {
+		t.Error(found)
+	}
 }

@@ -84,9 +84,15 @@ func (h *harness) as(cert, key []byte) *harness {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	return h.presenting(pair)
+}
+
+// presenting is the harness with a client certificate that it presents whatever
+// authorities the server asks for.
+func (h *harness) presenting(pair tls.Certificate) *harness {
 	other := *h
 	transport := h.client.Transport.(*http.Transport).Clone()
-	transport.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	transport.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	h.t.Cleanup(transport.CloseIdleConnections)
 	other.client = &http.Client{Transport: transport, Timeout: h.client.Timeout}
 	return &other

@@ -4,12 +4,10 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -90,11 +88,7 @@ func (h *harness) withCertificate(t *testing.T, cert []byte, key *ecdsa.PrivateK
 		t.Fatal(err)
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	client := h.as(cert, text)
-	trust := client.client.Transport.(*http.Transport).TLSClientConfig
-	pair := trust.Certificates[0]
-	trust.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
-	return client.send("POST", path, "application/json", []byte(body), "Authorization", "")
+	return h.as(cert, text).send("POST", path, "application/json", []byte(body), "Authorization", "")
 }
 
 // whoami is the question of a client for its own name.

@@ -62,19 +62,31 @@ type AccountTokens struct {
 	Uses TokenUses
 }
 
-// TokenUses are numbers of requests by the tokens of service accounts: those that end by
-// themselves, those of them that a client should have renewed, and those in secrets.
+// TokenUses are numbers of requests by the tokens of service accounts: those of pods that
+// end by themselves, those of them that a client should have renewed, and those in secrets.
 type TokenUses struct{ Valid, Stale, Legacy atomic.Int64 }
 
-func (u *TokenUses) count(l *accountLogin, now time.Time) {
-	switch {
+// The annotations about tokens that a client should replace.
+const (
+	staleNote  = "authentication." + profile.GroupSuffix + "/stale-token"
+	legacyNote = "authentication." + profile.GroupSuffix + "/legacy-token"
+)
+
+// count counts a use, and returns the identity of the bearer.
+func (u *TokenUses) count(l *accountLogin, now time.Time) *Identity {
+	switch late := now.Sub(time.Unix(l.Stale, 0)); {
 	case l.secretToken:
 		u.Legacy.Add(1)
-	case l.Stale != 0 && now.After(time.Unix(l.Stale, 0)):
-		u.Stale.Add(1)
-	default:
+	case l.Stale == 0:
+	case late <= 0:
 		u.Valid.Add(1)
+	default:
+		u.Stale.Add(1)
+		noted := *l.identity
+		noted.Note = Note{staleNote, fmt.Sprintf("subject: %s, seconds after warning threshold: %d", l.standard.Subject, now.Unix()-l.Stale)}
+		return &noted
 	}
+	return l.identity
 }
 
 // NewAccountTokens returns the authenticator of a configuration.
@@ -120,8 +132,7 @@ func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*I
 	if err := a.valid(ctx, login, token); err != nil {
 		return nil, err
 	}
-	a.Uses.count(login, a.cfg.Clock())
-	return login.identity, nil
+	return a.Uses.count(login, a.cfg.Clock()), nil
 }
 
 // ClaimedIssuer is the issuer that a token names, before anything is verified; "" for a
@@ -174,6 +185,9 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 	login.identity = Known(user)
 	if login.identity.Audiences = login.standard.Audience; len(login.identity.Audiences) == 0 {
 		login.identity.Audiences = a.cfg.Audiences
+	}
+	if login.secretToken {
+		login.identity.Note = Note{legacyNote, login.standard.Subject}
 	}
 	return login, nil
 }

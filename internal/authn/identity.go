@@ -14,7 +14,12 @@ type Identity struct {
 	// Sure ends the search: an identity that is not sure holds only if no other
 	// authenticator has one, and none has found invalid credentials.
 	Sure bool
+	// Note is an annotation for the audit events of the request; the zero one is none.
+	Note Note
 }
+
+// Note is a text about credentials, by its key.
+type Note struct{ Key, Text string }
 
 // Known returns the identity of a user whose credentials are valid, with the group of all
 // authenticated users.

@@ -112,6 +112,7 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 		if known == nil {
 			return
 		}
+		r.Annotate(known.Note.Key, known.Note.Text)
 		status.SetBool("authenticated", true)
 		setTexts(status, "audiences", audiences)
 		writeUser(user, known.User)

@@ -106,9 +106,10 @@ func (r *Request) Audited(bodies bool) bool {
 	return r.trail != nil && (!bodies || r.trail.Level >= audit.Request)
 }
 
-// Annotate adds an annotation to the audit events of the request.
+// Annotate adds an annotation to the audit events of the request; one without a key is
+// none.
 func (r *Request) Annotate(key, value string) {
-	if r.trail != nil {
+	if r.trail != nil && key != "" {
 		r.trail.Annotate(key, value)
 	}
 }

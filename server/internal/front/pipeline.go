@@ -147,6 +147,7 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	if err := f.record(r, asked); err != nil {
 		return nil, err
 	}
+	r.Annotate(identity.Note.Key, identity.Note.Text)
 	if w := authn.Warning(r.HTTP); w != "" {
 		r.Warn(w)
 	}
