@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,8 +34,12 @@ type Authenticator struct {
 	cfg      Config
 	prefix   string
 	client   *http.Client
+	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
 	verifier atomic.Pointer[oidc.IDTokenVerifier] // nil before discovery
+
+	distributed shared[json.RawMessage]       // claims, by the tokens that name their places
+	issuers     shared[*oidc.IDTokenVerifier] // of distributed claims
 }
 
 // requestTime bounds a request to the issuer.
@@ -57,9 +62,9 @@ func Open(cfg Config) (*Authenticator, error) {
 	a := &Authenticator{cfg: cfg, prefix: cfg.usernamePrefix()}
 	a.client = &http.Client{Timeout: requestTime, CheckRedirect: onlySecure,
 		Transport: limited{&http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}}}
-	var ctx context.Context
-	ctx, a.cancel = context.WithCancel(oidc.ClientContext(context.Background(), a.client))
-	go a.discover(ctx)
+	a.distributed.results, a.issuers.results = authn.NewCache[*result[json.RawMessage]](), authn.NewCache[*result[*oidc.IDTokenVerifier]]()
+	a.ctx, a.cancel = context.WithCancel(oidc.ClientContext(context.Background(), a.client))
+	go a.discover(a.ctx)
 	return a, nil
 }
 
@@ -84,7 +89,7 @@ func (a *Authenticator) discover(ctx context.Context) {
 	for {
 		provider, err := oidc.NewProvider(ctx, a.cfg.OIDCIssuerURL)
 		if err == nil {
-			a.verifier.Store(provider.Verifier(&oidc.Config{ClientID: a.cfg.OIDCClientID, SupportedSigningAlgs: a.cfg.OIDCSigningAlgorithms, Now: a.cfg.Clock}))
+			a.verifier.Store(a.verifierOf(provider))
 			return
 		}
 		if ctx.Err() != nil {
@@ -97,6 +102,11 @@ func (a *Authenticator) discover(ctx context.Context) {
 		case <-time.After(a.cfg.Retry):
 		}
 	}
+}
+
+// verifierOf verifies the tokens of an issuer.
+func (a *Authenticator) verifierOf(issuer *oidc.Provider) *oidc.IDTokenVerifier {
+	return issuer.Verifier(&oidc.Config{ClientID: a.cfg.OIDCClientID, SupportedSigningAlgs: a.cfg.OIDCSigningAlgorithms, Now: a.cfg.Clock})
 }
 
 // AuthenticateToken implements authn.TokenAuthenticator. Tokens of other issuers are not
@@ -116,6 +126,9 @@ func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*a
 	var c claims
 	if err := verified.Claims(&c); err != nil {
 		return nil, fmt.Errorf("oidc: the claims cannot be read: %w", err)
+	}
+	if err := a.expand(ctx, token, c); err != nil {
+		return nil, fmt.Errorf("oidc: %w", err)
 	}
 	user, err := a.user(c)
 	if err != nil {

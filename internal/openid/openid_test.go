@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ type issuer struct {
 	http *httptest.Server
 	key  atomic.Pointer[rsa.PrivateKey]
 	down atomic.Bool
+	more sync.Map // handlers, by path
 }
 
 func newIssuer(t testing.TB) *issuer {
@@ -46,6 +48,10 @@ func newIssuer(t testing.TB) *issuer {
 		case "/keys":
 			_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Load().Public(), KeyID: i.keyID(), Algorithm: "RS256", Use: "sig"}}})
 		default:
+			if handle, ok := i.more.Load(r.URL.Path); ok {
+				handle.(http.HandlerFunc)(w, r)
+				return
+			}
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 		}
 	}))
@@ -63,7 +69,7 @@ func (i *issuer) newKey() {
 
 func (i *issuer) keyID() string { return i.key.Load().N.Text(62)[:8] }
 
-// caFile is a file with the authority of the issuer's certificate.
+// caFile is a file with the authority of the certificates of all issuers.
 func (i *issuer) caFile() string {
 	path := filepath.Join(i.t.TempDir(), "ca.crt")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.http.Certificate().Raw})
