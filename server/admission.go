@@ -41,7 +41,7 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: s.authz, Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
+	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: s.authz, Metrics: s.metrics.Policies, Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
 		return s.reader.Get(ctx, "", "namespaces", "", name)
 	}}
 	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Mutating: logins[0], Validating: logins[1], Store: s.store, Matcher: matcher, Services: s.backends, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: int(s.cfg.MaxRequestBytes)})
@@ -51,7 +51,7 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if s.quotas, err = quota.Open(ctx, quota.Config{LimitedResources: config.Settings.LimitedResources, Store: s.store, Catalog: s.catalog, Clock: s.cfg.Clock, Log: s.log}); err != nil {
 		return err
 	}
-	if s.policies, err = admissionpolicies.Open(ctx, admissionpolicies.Config{Store: s.store, Matcher: matcher, Objects: s.reader, Log: s.log, MaxBytes: int(s.cfg.MaxRequestBytes)}); err != nil {
+	if s.policies, err = admissionpolicies.Open(ctx, admissionpolicies.Config{Store: s.store, Matcher: matcher, Objects: s.reader, Log: s.log, Metrics: s.metrics.Policies, MaxBytes: int(s.cfg.MaxRequestBytes)}); err != nil {
 		return err
 	}
 	config.Webhooks, config.Policies, config.Quotas, config.Metrics = s.webhooks, s.policies, s.quotas, s.metrics.PodSecurity

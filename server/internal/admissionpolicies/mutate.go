@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
@@ -157,6 +158,7 @@ func (run *mutating) invoke(ctx context.Context, of *invocation, param document.
 	}
 	for i := range c.all {
 		var text []byte
+		begin := time.Now()
 		err := run.with(ctx, of, param, func(in *matching.Input) (err error) {
 			text, err = run.change(ctx, &c.all[i], in, in.Bind(ctx, c.scope))
 			return err
@@ -165,10 +167,12 @@ func (run *mutating) invoke(ctx context.Context, of *invocation, param document.
 		if err == nil && text != nil {
 			one, err = matching.Change(ctx, run.r, of.in, text, run.cfg.MaxBytes)
 		}
+		failure := ""
 		if err != nil {
-			run.refuse(of.policy, of.by, refusal{err.Error(), api.ReasonInvalid})
-			continue
+			failure = err.Error()
+			run.refuse(of.policy, of.by, refusal{failure, api.ReasonInvalid})
 		}
+		run.cfg.Metrics.Mutated(of.name, of.by.name, failure, time.Since(begin))
 		changed = changed || one
 	}
 	return changed, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/matching"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // Config holds the dependencies of the policies.
@@ -27,6 +28,7 @@ type Config struct {
 	Matcher *matching.Matcher
 	Objects Objects
 	Log     *slog.Logger
+	Metrics *metrics.Policies // nil for none
 	// MaxBytes bounds a changed object.
 	MaxBytes int
 }

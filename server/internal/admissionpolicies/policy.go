@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/conditions"
 	"github.com/capstan-dev/capstan/server/internal/matching"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // policy is an admission policy. It never changes.
@@ -41,7 +42,7 @@ func readPolicy(obj document.Value) *policy {
 	if kind := spec.Get("paramKind"); kind.Kind() == document.Object {
 		p.params = &paramKind{textAt(kind, "apiVersion"), textAt(kind, "kind")}
 	}
-	p.conditions = matching.ReadConditions(spec.Get("matchConditions"), p.params != nil)
+	p.conditions = matching.ReadConditions(spec.Get("matchConditions"), p.params != nil, metrics.Conditions{Name: p.name, Kind: "policy", Type: "validate"})
 	return p
 }
 

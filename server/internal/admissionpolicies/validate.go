@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -132,8 +133,9 @@ func forbidden(r *admission.Request, message string) *api.Error {
 // decision is the result of one validation.
 type decision struct {
 	broken  bool
-	message string
+	message string // "" of one that is fulfilled
 	reason  api.Reason
+	took    time.Duration
 }
 
 // note is an annotation of audit events, with the values of all bindings and parameters.
@@ -194,6 +196,8 @@ func (v *validatingPolicy) evaluate(ctx context.Context, b *binding, param docum
 	for i, d := range decisions {
 		if d.broken {
 			v.enforce(b, i, d)
+		} else if d.message != "" {
+			v.cfg.Metrics.Checked(v.name, b.name, "allow", d.message, d.took)
 		}
 	}
 }
@@ -201,6 +205,7 @@ func (v *validatingPolicy) evaluate(ctx context.Context, b *binding, param docum
 // enforce does what the binding says about a broken validation.
 func (v *validatingPolicy) enforce(b *binding, index int, d decision) {
 	for _, action := range b.actions {
+		v.cfg.Metrics.Checked(v.name, b.name, action, d.message, d.took)
 		switch action {
 		case deny:
 			v.refuse(v.policy, b, d)
@@ -228,16 +233,21 @@ func (v *validatingPolicy) decide(ctx context.Context, b *binding, input *matchi
 	if err != nil {
 		return nil, err
 	}
-	if matches, err := v.conditions.Match(ctx, input); err != nil || !matches {
+	switch matches, err := v.conditions.Match(ctx, input); {
+	case err != nil && !v.ignoresFailures:
 		return nil, err
+	case !matches:
+		return nil, nil
 	}
 	budget := expression.Budget(conditions.PolicyBudget)
 	bindings := input.Bind(ctx, rules.scope)
 	decisions := make([]decision, len(rules.validations))
 	for i := range rules.validations {
+		begin := time.Now()
 		if decisions[i], err = v.one(ctx, &rules.validations[i], bindings, &budget); err != nil {
 			return nil, err
 		}
+		decisions[i].took = time.Since(begin)
 	}
 	return decisions, v.annotate(ctx, b, rules.annotations, bindings)
 }
@@ -290,7 +300,7 @@ func (c *compiled) spend(ctx context.Context, bindings *expression.Bindings, bud
 func (v *validatingPolicy) annotate(ctx context.Context, b *binding, annotations []annotation, bindings *expression.Bindings) error {
 	budget := expression.Budget(conditions.PolicyBudget)
 	for i := range annotations {
-		a := &annotations[i]
+		a, begin := &annotations[i], time.Now()
 		value, err := a.spend(ctx, bindings, &budget)
 		switch {
 		case errors.Is(err, expression.ErrBudget):
@@ -298,6 +308,7 @@ func (v *validatingPolicy) annotate(ctx context.Context, b *binding, annotations
 		case err != nil:
 			if !v.ignoresFailures {
 				v.refuse(v.policy, b, decision{message: err.Error()})
+				v.cfg.Metrics.Checked(v.name, b.name, deny, err.Error(), time.Since(begin))
 			}
 		default:
 			if text := strings.TrimSpace(expression.TextOf(value)); text != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/matching"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // configuration is the webhooks of one configuration object.
@@ -36,17 +37,25 @@ func read(resolver webhook.Resolver, logins *webhook.Logins, mutating bool) func
 			h := readHook(v, resolver, logins)
 			h.configuration = strings.Clone(obj.At("metadata", "name").Text())
 			h.mutating, h.again = mutating, v.Get("reinvocationPolicy").Equals("IfNeeded")
+			h.conditions = matching.ReadConditions(v.Get("matchConditions"), false, metrics.Conditions{Name: h.name, Kind: "webhook", Type: h.kind()})
 			c.hooks = append(c.hooks, h)
 		}
 		return c
 	}
 }
 
+// kind is the kind of the webhook in metrics.
+func (h *hook) kind() string {
+	if h.mutating {
+		return "admit"
+	}
+	return "validating"
+}
+
 func readHook(v document.Value, resolver webhook.Resolver, logins *webhook.Logins) *hook {
 	h := &hook{
 		name:            strings.Clone(v.Get("name").Text()),
 		constraints:     matching.Read(v, "rules", ""),
-		conditions:      matching.ReadConditions(v.Get("matchConditions"), false),
 		ignoresFailures: v.Get("failurePolicy").Equals("Ignore"),
 		dryRun:          v.Get("sideEffects").Equals("None") || v.Get("sideEffects").Equals("NoneOnDryRun"),
 		timeout:         defaultTimeout,

@@ -198,6 +198,7 @@ func (w *Webhooks) match(ctx context.Context, h *hook, subject *matching.Subject
 	case err != nil && !h.ignoresFailures:
 		return nil, api.Forbidden(r.Asked.GroupResource(), r.Name, err.Error())
 	case !matches:
+		w.cfg.Matcher.Exclude(h.conditions, r)
 		return nil, nil
 	}
 	return in, nil

@@ -6,25 +6,29 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/conditions"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // Conditions are the match conditions of a webhook or a policy, compiled when they are
 // first used. Nil are none.
 type Conditions struct {
+	about   metrics.Conditions
 	texts   []string
 	compile func() ([]*expression.Program, error)
 }
 
 // ReadConditions reads match conditions. params says that they may use parameters.
-func ReadConditions(list document.Value, params bool) *Conditions {
+func ReadConditions(list document.Value, params bool, about metrics.Conditions) *Conditions {
 	if list.Len() == 0 {
 		return nil
 	}
-	c := &Conditions{}
+	c := &Conditions{about: about}
 	for _, v := range list.Elements() {
 		c.texts = append(c.texts, strings.Clone(v.Get("expression").Text()))
 	}
@@ -50,31 +54,45 @@ func (c *Conditions) Match(ctx context.Context, in *Input) (bool, error) {
 	if c == nil {
 		return true, nil
 	}
+	begin := time.Now()
+	matches, failed, err := c.evaluate(ctx, in)
+	in.matcher.Metrics.Judged(c.about, Words[in.Write.Operation], matches, failed, time.Since(begin))
+	return matches, err
+}
+
+// Exclude notes that a webhook is not called because of its conditions.
+func (m *Matcher) Exclude(c *Conditions, r *admission.Request) {
+	m.Metrics.Excluded(c.about, Words[r.Operation])
+}
+
+// evaluate is Match; failed is the number of conditions without a value, up to the first
+// that is false.
+func (c *Conditions) evaluate(ctx context.Context, in *Input) (matches bool, failed int, err error) {
 	programs, err := c.compile()
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	budget := expression.Budget(conditions.MatchBudget)
 	bindings := in.Bind(ctx, programs[0].Scope())
-	var failed []string
+	var reasons []string
 	for i, p := range programs {
 		v, err := p.Spend(ctx, bindings, &budget)
 		switch {
 		case errors.Is(err, expression.ErrBudget):
-			return false, err
+			return false, len(reasons), err
 		case err != nil:
-			failed = append(failed, NoValue(c.texts[i], err).Error())
+			reasons = append(reasons, NoValue(c.texts[i], err).Error())
 		case !expression.True(v):
-			return false, nil
+			return false, len(reasons), nil
 		}
 	}
-	switch len(failed) {
+	switch len(reasons) {
 	case 0:
-		return true, nil
+		return true, 0, nil
 	case 1:
-		return false, errors.New(failed[0])
+		return false, 1, errors.New(reasons[0])
 	}
-	return false, errors.New("[" + strings.Join(failed, ", ") + "]")
+	return false, len(reasons), errors.New("[" + strings.Join(reasons, ", ") + "]")
 }
 
 // NoValue is the error of an expression without a value.

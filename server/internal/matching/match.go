@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // Constraints are the writes that a webhook or a policy is for. All parts have to match.
@@ -32,6 +33,7 @@ type Matcher struct {
 	// Namespace reads a namespace; the document is valid until release. Errors: 404.
 	Namespace  func(ctx context.Context, name string) (obj document.Value, release func(), err error)
 	Authorizer authz.Authorizer
+	Metrics    *metrics.Policies // nil for none
 }
 
 // versionsOf are the rows of a resource in all versions, which may be in several groups.

@@ -45,6 +45,7 @@ type Metrics struct {
 	Extensions   Availability
 	Webhooks     Webhooks
 	PodSecurity  *PodSecurity
+	Policies     *Policies
 	Audit        *Audit
 
 	mu     sync.RWMutex
@@ -113,6 +114,7 @@ func New(from Sources) *Metrics {
 		Extensions:  newAvailability(),
 		Webhooks:    newWebhooks(),
 		PodSecurity: newPodSecurity(),
+		Policies:    newPolicies(),
 		series:      make(map[Key]*series),
 		Audit:       newAudit(),
 	}
@@ -128,6 +130,7 @@ func New(from Sources) *Metrics {
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
 		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.Policies.all()...)
 	return m
 }
 
