@@ -5,14 +5,18 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,21 +65,22 @@ func ready(o *unstructured.Unstructured) bool {
 	return false
 }
 
-// cert-manager's controller runs unmodified, built from its module: it issues a
-// certificate of a self-signed issuer into a secret, and again when the secret is lost.
+// cert-manager runs unmodified, built from its module: its controller issues a certificate of
+// a self-signed issuer into a secret, and again when the secret is lost; its webhooks, for
+// which its injector provides the authority, review its objects.
 func TestOperator(t *testing.T) {
 	if os.Getenv("CAPSTAN_STRESS") == "" {
 		t.Skip("builds cert-manager: make stress")
 	}
 	from := download(t, "github.com/cert-manager/cert-manager@v1.11.5", "h1:K2LurvwIE4hIhODQZnkOW6ljYe3lVMAliS/to+gI05o=")
-	sources, controller := filepath.Join(t.TempDir(), "sources"), filepath.Join(t.TempDir(), "controller")
+	sources, programs := filepath.Join(t.TempDir(), "sources"), t.TempDir()+"/"
 	if err := os.CopyFS(sources, os.DirFS(from)); err != nil { // go build wants a writable folder
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-mod=mod", "-o", controller, "./cmd/controller") // minutes without a cache
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-mod=mod", "-o", programs, "./cmd/controller", "./cmd/webhook", "./cmd/cainjector") // minutes without a cache
 	build.Dir, build.Env = sources, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the controller: %v\n%s", err, out)
+		t.Fatalf("building cert-manager: %v\n%s", err, out)
 	}
 	ctx, capstan := testContext(t), serve(t, "")
 	m := &publisher{T: t, dir: filepath.Join(sources, "deploy", "crds"), server: capstan, kinds: map[schema.GroupVersionKind]*unstructured.Unstructured{}}
@@ -87,19 +92,27 @@ func TestOperator(t *testing.T) {
 	m.define(ctx)
 	m.kubectl("create", "namespace", "cert-manager")
 
-	operator := exec.CommandContext(ctx, controller, "--kubeconfig", capstan.kubeconfig, "--leader-elect=false", "--cluster-resource-namespace=cert-manager", "--metrics-listen-address=127.0.0.1:0")
-	var log lockedBuffer
-	operator.Stderr = &log
-	if err := operator.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = operator.Process.Kill()
-		_ = operator.Wait()
-		if t.Failed() {
-			t.Log(log.String())
+	run := func(program string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(ctx, programs+program, append(args, "--kubeconfig", capstan.kubeconfig)...)
+		var log lockedBuffer
+		cmd.Stdout, cmd.Stderr = &log, &log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
 		}
-	}()
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			if t.Failed() {
+				t.Log(program, log.String())
+			}
+		})
+	}
+	port := freePort(t)
+	run("webhook", "--secure-port", port, "--healthz-port", freePort(t), "--dynamic-serving-ca-secret-namespace=cert-manager", "--dynamic-serving-ca-secret-name=cert-manager-webhook-ca", "--dynamic-serving-dns-names=localhost")
+	run("cainjector", "--leader-elect=false")
+	m.reviewedAt(ctx, "https://localhost:"+port)
+	run("controller", "--leader-elect=false", "--cluster-resource-namespace=cert-manager", "--metrics-listen-address=127.0.0.1:0")
 	certificates := m.client.Resource(schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "certificates"}).Namespace("default")
 	issuers := m.client.Resource(schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "issuers"}).Namespace("default")
 	secrets := m.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace("default")
@@ -115,6 +128,7 @@ func TestOperator(t *testing.T) {
 		}
 	}
 	awaitObject(ctx, t, certificates, "web", ready)
+	m.reviewed(ctx)
 	first := awaitObject(ctx, t, secrets, "web-tls", issued)
 	if err := secrets.Delete(ctx, "web-tls", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -122,6 +136,79 @@ func TestOperator(t *testing.T) {
 	awaitObject(ctx, t, secrets, "web-tls", func(o *unstructured.Unstructured) bool { return o.GetUID() != first.GetUID() && issued(o) })
 	if out := m.kubectl("get", "certificates,certificaterequests,issuers"); !strings.Contains(out, "web-tls") {
 		t.Errorf("the table of certificates: %s", out)
+	}
+}
+
+// freePort is a port that nobody listens on, for a program that does not choose its own.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// reviewedAt configures the webhooks of cert-manager as its chart does, and waits until the
+// injector has filled in their authority and they answer.
+func (m *publisher) reviewedAt(ctx context.Context, url string) {
+	m.Helper()
+	for kind, path := range map[string]string{"Mutating": "/mutate", "Validating": "/validate"} {
+		hooks := m.client.Resource(admissionv1.SchemeGroupVersion.WithResource(strings.ToLower(kind) + "webhookconfigurations"))
+		hook := map[string]any{"name": "webhook.cert-manager.io", "clientConfig": map[string]any{"url": url + path}, "admissionReviewVersions": []any{"v1"}, "matchPolicy": "Equivalent", "sideEffects": "None",
+			"rules": []any{map[string]any{"apiGroups": []any{"cert-manager.io", "acme.cert-manager.io"}, "apiVersions": []any{"v1"}, "operations": []any{"CREATE", "UPDATE"}, "resources": []any{"*/*"}}}}
+		made := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind + "WebhookConfiguration", "webhooks": []any{hook}}}
+		made.SetName("cert-manager-webhook")
+		made.SetAnnotations(map[string]string{"cert-manager.io/inject-ca-from-secret": "cert-manager/cert-manager-webhook-ca"})
+		if _, err := hooks.Create(ctx, made, metav1.CreateOptions{}); err != nil {
+			m.Fatal(err)
+		}
+		awaitObject(ctx, m.T, hooks, "cert-manager-webhook", func(o *unstructured.Unstructured) bool {
+			list, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+			bundle, _, _ := unstructured.NestedString(list[0].(map[string]any), "clientConfig", "caBundle")
+			return bundle != ""
+		})
+	}
+	issuers := m.client.Resource(schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "issuers"}).Namespace("default")
+	probe := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": map[string]any{"name": "probe"}, "spec": map[string]any{"selfSigned": map[string]any{}}}}
+	for {
+		_, err := issuers.Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		switch {
+		case err == nil:
+			return
+		case ctx.Err() != nil || !apierrors.IsInternalError(err):
+			m.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // polling a program that starts
+	}
+}
+
+// reviewed checks the effect of the webhooks: on requests of the controller, and on dry runs.
+func (m *publisher) reviewed(ctx context.Context) {
+	m.Helper()
+	requests, err := m.client.Resource(schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "certificaterequests"}).Namespace("default").List(ctx, metav1.ListOptions{})
+	if err != nil || len(requests.Items) == 0 {
+		m.Fatalf("%d requests, %v", len(requests.Items), err)
+	}
+	if by, _, _ := unstructured.NestedString(requests.Items[0].Object, "spec", "username"); by != "kubernetes-admin" {
+		m.Errorf("the webhook noted %q as the author of a request", by)
+	}
+	manifest := filepath.Join(m.TempDir(), "wrong.yaml")
+	if err := os.WriteFile(manifest, []byte("apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: wrong}\nspec: {secretName: x, issuerRef: {name: web}}\n"), 0o600); err != nil {
+		m.Fatal(err)
+	}
+	for _, args := range [][]string{{"create"}, {"apply", "--dry-run=server"}, {"apply", "--server-side", "--dry-run=server"}} {
+		cmd := exec.Command(binaries.kubectl, append(args, "-f", manifest)...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+m.server.kubeconfig, "HOME="+m.TempDir())
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), `admission webhook "webhook.cert-manager.io" denied the request: spec: Invalid value: "": at least one of commonName, dnsNames`) {
+			m.Errorf("kubectl %v: %v %s", args, err, out)
+		}
+	}
+	m.kubectl("patch", "certificate", "web", "--dry-run=server", "--type=merge", "-p", `{"spec":{"dnsNames":["other.example.com"]}}`)
+	if out := m.kubectl("get", "certificate", "web", "-o", "jsonpath={.spec.dnsNames}"); out != `["web.example.com"]` {
+		m.Errorf("a dry run has changed the certificate: %s", out)
 	}
 }
 
