@@ -45,6 +45,7 @@ type GroupVersion struct {
 	GroupPriority   int                    // order of groups in /apis, higher first (apiregistration's groupPriorityMinimum)
 	VersionPriority int                    // order of versions within the group
 	Preferred       bool                   // the group's preferred version
+	Unlisted        bool                   // served, for clients that know it, and not in discovery
 	Table           *schema.Table          // nil where Compile makes it
 	Compile         func() *schema.Table   // makes the table once, when it is first asked for
 	Defaults        []func(document.Value) // by schema.Type.Hook - 1

@@ -75,6 +75,19 @@ func (c *Catalog) PutTypes(types ...*Type) {
 	})
 }
 
+// List adds resource types to discovery that were put in unlisted group versions.
+func (c *Catalog) List(types ...*Type) {
+	c.change(func(s *Snapshot) {
+		for _, t := range types {
+			for _, row := range t.Rows {
+				if s.byPrefix.get(t.Prefix) == t {
+					s.list(row)
+				}
+			}
+		}
+	})
+}
+
 // Remove takes a resource type out of the catalog, with all its versions. A type
 // that is not there is removed already.
 func (c *Catalog) Remove(group, plural string) {
@@ -148,18 +161,28 @@ func (s *Snapshot) add(t *Type) {
 		s.resources.set(Resource{row.GV.Group, row.GV.Version, row.Plural}, row)
 		s.kinds.set(Kind{row.GV.APIVersion(), row.Kind}, row)
 		s.count(row.GV.APIVersion(), 1)
-		if row.Off {
-			continue
+		if !row.GV.Unlisted {
+			s.list(row)
 		}
-		at, found := slices.BinarySearchFunc(s.served, row.GV, (*Version).compare)
-		if !found {
-			s.served = slices.Insert(s.served, at, &Version{GroupVersion: row.GV})
-		}
-		rows := s.served[at].Rows
-		below, _ := slices.BinarySearchFunc(rows, row.Plural, byPlural)
-		s.served[at] = s.served[at].with(slices.Insert(slices.Clone(rows), below, row))
-		s.regroup(row.GV, s.served[at])
 	}
+}
+
+// list adds a row to those in discovery.
+func (s *Snapshot) list(row *Row) {
+	if row.Off {
+		return
+	}
+	at, found := slices.BinarySearchFunc(s.served, row.GV, (*Version).compare)
+	if !found {
+		s.served = slices.Insert(s.served, at, &Version{GroupVersion: row.GV})
+	}
+	rows := s.served[at].Rows
+	below, listed := slices.BinarySearchFunc(rows, row.Plural, byPlural)
+	if listed {
+		return
+	}
+	s.served[at] = s.served[at].with(slices.Insert(slices.Clone(rows), below, row))
+	s.regroup(row.GV, s.served[at])
 }
 
 func (s *Snapshot) remove(t *Type) {

@@ -80,7 +80,9 @@ func (f *Follower) decide(index groups, keys []string, view live.View[*definitio
 }
 
 // serveEarly serves definitions before they are established, so that a client that reads
-// the condition finds them served. If a write fails, a later view corrects it.
+// the condition finds them served. Discovery has them once the condition is stored, so that
+// a client that finds them there and updates its definition has no conflict. If a write
+// fails, a later view corrects it.
 func (f *Follower) serveEarly(keys []string) {
 	var types []served
 	for _, key := range keys {
@@ -96,7 +98,11 @@ func (f *Follower) serveEarly(keys []string) {
 		d := readDefinition(doc.Root())
 		doc.Release()
 		f.serving[key], f.early = d, append(f.early, key)
-		types = append(types, served{versions: f.Rows.Of(d.text, d.rows)})
+		versions := f.Rows.Of(d.text, d.rows)
+		for _, res := range versions {
+			res.GV.Unlisted = true
+		}
+		types = append(types, served{versions: versions})
 	}
 	if len(types) > 0 {
 		f.put(types...)
@@ -107,14 +113,19 @@ func (f *Follower) serveEarly(keys []string) {
 func (f *Follower) record(ctx context.Context, key string, one *decision) {
 	f.places <- struct{}{}
 	_, name := f.Row.SplitKey(key)
+	written := false
 	err := f.edit(ctx, name, "status", func(obj document.Value) bool {
-		if revisionOf(obj) != one.before.revision {
-			return false
+		if written = revisionOf(obj) == one.before.revision; written {
+			one.now.write(obj, f.Objects.Now())
 		}
-		one.now.write(obj, f.Objects.Now())
-		return true
+		return written
 	})
 	<-f.places
+	if err == nil && written && one.now.accepted() {
+		if row := f.Catalog.Snapshot().Stored(one.now.group, one.now.names.plural); row != nil {
+			f.Catalog.List(row.Versions)
+		}
+	}
 	if err != nil && ctx.Err() == nil && !api.IsReason(err, api.ReasonNotFound) {
 		f.Logger.Error("cannot decide about a custom resource definition; trying again", "definition", name, "error", err, "in", f.Retry)
 		wait(ctx, f.Retry)

@@ -1,0 +1,46 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server"
+)
+
+// heldStore holds updates of definitions back.
+type heldStore struct {
+	store.Store
+	may chan struct{}
+}
+
+func (s heldStore) Update(ctx context.Context, key string, fn func(current *store.Entry) (store.Write, error)) (store.Entry, error) {
+	if strings.Contains(key, "customresourcedefinitions") {
+		<-s.may
+	}
+	return s.Store.Update(ctx, key, fn)
+}
+
+// A client that finds a resource in discovery finds its definition complete: the server
+// does not write it any more, so an update of it has no conflict. The resource itself is
+// there when the definition says so.
+func TestListedDefinitionsAreEstablished(t *testing.T) {
+	held := heldStore{may: make(chan struct{}, 1)}
+	h := startServer(t, func(c *server.Config) {
+		c.WrapStore(func(s store.Store) store.Store { held.Store = s; return held })
+	})
+	defer close(held.may)
+	const group, path = "/apis/shop.example.com", "/apis/shop.example.com/v1/namespaces/default/shoes"
+	held.may <- struct{}{}
+	h.create(definitionsPath, custom("shop.example.com", "shoes", `"kind":"Shoe"`))
+	h.awaitCode(path, 200)
+	for _, p := range []string{group, group + "/v1", "/openapi/v3" + group + "/v1"} {
+		h.get(p).expect(t, 404, "")
+	}
+	held.may <- struct{}{}
+	h.awaitCode(group+"/v1", 200)
+	if got := h.get(definitionsPath + "/shoes.shop.example.com"); !strings.Contains(string(got.body), `"type":"Established"`) {
+		t.Errorf("%s", got.body)
+	}
+}
