@@ -82,6 +82,41 @@ func TestOwnReview(t *testing.T) {
 	ask(403, `User \"carol\" cannot create resource \"selfsubjectreviews\" in API group \"authentication.k8s.io\"`, "Authorization", "Bearer carol-token")
 }
 
+// TestOlderReviews: versions of earlier and of some later clients, of which one is served
+// and not in discovery, and one off; an operator may turn on both.
+func TestOlderReviews(t *testing.T) {
+	const group, beta, alpha = "/apis/authentication.k8s.io", "/apis/authentication.k8s.io/v1beta1", "/apis/authentication.k8s.io/v1alpha1"
+	own := func(version string) string {
+		return `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/` + version + `"}`
+	}
+	isAdmin := func(version string) string {
+		return `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/` + version + `","metadata":{"creationTimestamp":"`
+	}
+	review := `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1beta1","spec":{"token":"bob-token","audiences":["https://kubernetes.default.svc","x"]}}`
+	reviewed := []step{
+		{"own name", "POST", beta + "/selfsubjectreviews", "", own("v1beta1"), 201, isAdmin("v1beta1")},
+		{"token", "POST", beta + "/tokenreviews", "", review, 201, `"status":{"authenticated":true,"user":{"username":"bob","uid":"2","groups":["system:authenticated"]},"audiences":["https://kubernetes.default.svc"]}}`},
+		{"token of another version", "POST", beta + "/tokenreviews", "", strings.Replace(review, "v1beta1", "v1", 1), 400, "does not match the expected API version"},
+		{"token that is not known", "POST", beta + "/tokenreviews", "", `{"spec":{"token":"x"}}`, 201, `"apiVersion":"authentication.k8s.io/v1beta1"`},
+	}
+	h := startServer(t, nil)
+	h.run(t, append(reviewed,
+		step{"not discovered", "GET", beta, "", "", 404, ""},
+		step{"off", "POST", alpha + "/selfsubjectreviews", "", own("v1alpha1"), 404, ""}))
+	if got := h.get(group); strings.Contains(string(got.body), "v1beta1") || strings.Contains(string(got.body), "v1alpha1") {
+		t.Errorf("%s", got.body)
+	}
+	on := startServer(t, func(c *server.Config) {
+		c.RuntimeConfig = []string{"authentication.k8s.io/v1beta1=true", "authentication.k8s.io/v1alpha1=true"}
+	})
+	on.run(t, append(reviewed,
+		step{"discovered", "GET", beta, "", "", 200, `"name":"tokenreviews"`},
+		step{"alpha", "POST", alpha + "/selfsubjectreviews", "", own("v1alpha1"), 201, isAdmin("v1alpha1")},
+		step{"in the group", "GET", group, "", "", 200, `"versions":[{"groupVersion":"authentication.k8s.io/v1","version":"v1"},{"groupVersion":"authentication.k8s.io/v1beta1","version":"v1beta1"},{"groupVersion":"authentication.k8s.io/v1alpha1","version":"v1alpha1"}]`}))
+	off := startServer(t, func(c *server.Config) { c.RuntimeConfig = []string{"authentication.k8s.io/v1beta1=false"} })
+	off.run(t, []step{{"turned off", "POST", beta + "/tokenreviews", "", review, 404, ""}})
+}
+
 func TestAccessReview(t *testing.T) {
 	h := startServer(t, nil)
 	const pods, version = `"resourceAttributes":{"namespace":"default","verb":"get","resource":"pods"}`, `"nonResourceAttributes":{"path":"/version","verb":"get"}`

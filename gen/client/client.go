@@ -38,6 +38,14 @@ func (c *Client) AppsV1() AppsV1 { return AppsV1{c.rest} }
 // AuthenticationV1 gives the resources of authentication.k8s.io/v1.
 func (c *Client) AuthenticationV1() AuthenticationV1 { return AuthenticationV1{c.rest} }
 
+// AuthenticationV1alpha1 gives the resources of authentication.k8s.io/v1alpha1.
+func (c *Client) AuthenticationV1alpha1() AuthenticationV1alpha1 {
+	return AuthenticationV1alpha1{c.rest}
+}
+
+// AuthenticationV1beta1 gives the resources of authentication.k8s.io/v1beta1.
+func (c *Client) AuthenticationV1beta1() AuthenticationV1beta1 { return AuthenticationV1beta1{c.rest} }
+
 // AuthorizationV1 gives the resources of authorization.k8s.io/v1.
 func (c *Client) AuthorizationV1() AuthorizationV1 { return AuthorizationV1{c.rest} }
 

@@ -35,6 +35,7 @@ type GroupVersion struct {
 	GroupPriority   int
 	VersionPriority int
 	Served          bool // has an openapi document
+	Unlisted        bool // not in discovery unless an operator turns it on
 	Types           []*Type
 	Resources       []*Resource
 	Table           *schema.Table

@@ -9,6 +9,8 @@ import (
 	apiregistrationv1 "github.com/capstan-dev/capstan/internal/gen/apiregistration/v1"
 	appsv1 "github.com/capstan-dev/capstan/internal/gen/apps/v1"
 	authenticationv1 "github.com/capstan-dev/capstan/internal/gen/authentication/v1"
+	authenticationv1alpha1 "github.com/capstan-dev/capstan/internal/gen/authentication/v1alpha1"
+	authenticationv1beta1 "github.com/capstan-dev/capstan/internal/gen/authentication/v1beta1"
 	authorizationv1 "github.com/capstan-dev/capstan/internal/gen/authorization/v1"
 	autoscalingv1 "github.com/capstan-dev/capstan/internal/gen/autoscaling/v1"
 	autoscalingv2 "github.com/capstan-dev/capstan/internal/gen/autoscaling/v2"
@@ -43,6 +45,8 @@ type Hooks interface {
 	appsv1.Hooks
 	eventsv1.Hooks
 	authenticationv1.Hooks
+	authenticationv1beta1.Hooks
+	authenticationv1alpha1.Hooks
 	authorizationv1.Hooks
 	autoscalingv2.Hooks
 	autoscalingv1.Hooks
@@ -81,6 +85,8 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		appsv1.New(h),
 		eventsv1.New(h, c),
 		authenticationv1.New(h),
+		authenticationv1beta1.New(h),
+		authenticationv1alpha1.New(h),
 		authorizationv1.New(h),
 		autoscalingv2.New(h),
 		autoscalingv1.New(h, c),

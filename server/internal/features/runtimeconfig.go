@@ -15,7 +15,7 @@ import (
 // The group versions and resources that are served are decided at the start, by
 // --runtime-config. From the weakest to the strongest:
 //
-//	alpha versions are off, all others on
+//	alpha versions are off, all others on, some of them not in discovery
 //	api/all, api/ga, api/beta, api/alpha    versions of a stability
 //	<group>/<version>, v1                   one version, with all its resources
 //	<group>/<version>/<resource>            one resource, also of a version that is off
@@ -39,7 +39,7 @@ var stabilities = []struct {
 // so that a command line of a former release is not refused. A star stands for the suffix
 // of the groups.
 var retired = strings.Fields(`admission.*/v1 admission.*/v1beta1 admissionregistration.*/v1beta1 apiextensions.*/v1beta1 apiregistration.*/v1beta1
-	apps/v1beta1 apps/v1beta2 authentication.*/v1beta1 authorization.*/v1beta1 autoscaling/v2beta1 batch/v1beta1 certificates.*/v1beta1
+	apps/v1beta1 apps/v1beta2 authorization.*/v1beta1 autoscaling/v2beta1 batch/v1beta1 certificates.*/v1beta1
 	coordination.*/v1beta1 discovery.*/v1beta1 events.*/v1beta1 extensions/v1beta1 flowcontrol.apiserver.*/v1alpha1 imagepolicy.*/v1alpha1
 	networking.*/v1beta1 node.*/v1alpha1 node.*/v1beta1 policy/v1beta1 rbac.authorization.*/v1alpha1 rbac.authorization.*/v1beta1
 	scheduling.*/v1alpha1 scheduling.*/v1beta1 storage.*/v1alpha1`)
@@ -120,11 +120,11 @@ func (c RuntimeConfig) Apply(groups []*api.GroupVersion) {
 		on := !strings.Contains(gv.Version, "alpha")
 		for _, s := range stabilities {
 			if v, set := c[s.key]; set && s.has(gv.Version) {
-				on = v
+				on, gv.Unlisted = v, false
 			}
 		}
 		if v, set := c[gv.APIVersion()]; set {
-			on = v
+			on, gv.Unlisted = v, false
 		}
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
