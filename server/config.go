@@ -75,6 +75,9 @@ type Config struct {
 	EncryptionConfigFile string
 	// Audit names the recorded requests, and the places of their events. Default: none.
 	Audit audit.Config
+	// TracingConfigFile names the collector of spans, and the part of the requests that are
+	// recorded. Default: none.
+	TracingConfigFile string
 	// EnableAggregatorRouting connects to services, those of extension servers and
 	// webhooks, by their ready endpoints rather than by their cluster addresses.
 	EnableAggregatorRouting bool

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/otlp"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 )
@@ -48,6 +49,9 @@ type durations struct {
 
 	// ExtensionServers are the times of extension servers.
 	ExtensionServers extensions.Times
+
+	// Spans are the times of traces; zero for those of OpenTelemetry.
+	Spans otlp.Pauses
 
 	controllers.Pauses
 }

@@ -46,6 +46,9 @@ func (s *Server) openStore(ctx context.Context) error {
 	if s.cfg.wrapStore != nil {
 		s.store = s.cfg.wrapStore(engine)
 	}
+	if s.cfg.TracingConfigFile != "" {
+		s.store = stored.Traced{Store: s.store}
+	}
 	kinds := stored.NewKinds(s.catalog.Snapshot())
 	mixed, due, err := stored.NoteVersions(ctx, engine, kinds)
 	if err != nil {
@@ -60,7 +63,7 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.control = operate.Listen(s.cfg.DataDir, engine, cipher.Form(), func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
 	}
 	s.metrics = newMetrics(s, engine.Stats)
-	return nil
+	return s.openTracing()
 }
 
 // openDefinitions reads the definitions of custom resources and serves their resources,

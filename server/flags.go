@@ -67,6 +67,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Lookup("profiling").NoOptDefVal = "true"
 
 	c.Audit.AddFlags(fs)
+	fs.StringVar(&c.TracingConfigFile, "tracing-config-file", c.TracingConfigFile, "collector of OpenTelemetry that gets the spans of requests, and the part of the requests (a TracingConfiguration), YAML or JSON")
 	fs.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance, "part of the HTTP/2 requests after which clients connect again, perhaps to another server: 0 to 0.02")
 	fs.BoolVar(&c.ShutdownSendRetryAfter, "shutdown-send-retry-after", c.ShutdownSendRetryAfter, "refuse new requests with 429 rather than 503 while the server stops")
 	c.addExtensionFlags(fs)

@@ -3,6 +3,9 @@ package server
 import (
 	"context"
 
+	"github.com/google/uuid"
+
+	"github.com/capstan-dev/capstan/internal/otlp"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
@@ -12,6 +15,19 @@ import (
 func newMetrics(s *Server, stats func() store.Stats) *metrics.Metrics {
 	return metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
 		Objects: s.countObjects, CountsAge: s.cfg.durations.Counts, Stats: stats, Features: s.features})
+}
+
+// openTracing begins to send spans of requests, if that is configured.
+func (s *Server) openTracing() error {
+	config, err := otlp.Read(s.cfg.TracingConfigFile)
+	if err != nil || config == nil {
+		return err
+	}
+	figures := metrics.NewSpans()
+	s.metrics.Add(figures)
+	s.spans = otlp.Open(config, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.durations.Spans)
+	s.tracer = s.spans.Tracer
+	return nil
 }
 
 // openFlowControl reads the flow schemas and priority levels. They share the numbers of

@@ -27,8 +27,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/openid"
+	"github.com/capstan-dev/capstan/internal/otlp"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
@@ -105,6 +107,8 @@ type Server struct {
 	issuerDocuments *authn.IssuerDocuments // nil when the issuer is not a URL
 	metrics         *metrics.Metrics
 	audit           *audit.Recorder // nil when nothing is recorded
+	spans           *otlp.Sender    // nil when no spans are recorded
+	tracer          *tracing.Tracer // the same
 	listener        net.Listener
 	http            *http.Server
 
@@ -268,7 +272,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
 	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
 		Requests: cfg.Requests, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
-		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Flow: s.flow, Gather: gather, Metrics: s.metrics, Audit: s.audit, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
+		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Flow: s.flow, Gather: gather, Metrics: s.metrics, Audit: s.audit, Tracer: s.tracer, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})

@@ -113,6 +113,7 @@ func (s *Server) closeParts() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
 	defer cancel()
 	s.audit.Close(ctx)
+	s.spans.Close(ctx)
 	var err error
 	if s.store != nil {
 		err = s.store.Close()

@@ -178,6 +178,6 @@ func (c *Cipher) Close() {
 		return
 	}
 	for _, s := range c.services {
-		s.calls.close()
+		s.calls.Close()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/capstan-dev/capstan/internal/grpc"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -26,7 +27,7 @@ import (
 type service struct {
 	name    string
 	version int
-	calls   *caller
+	calls   *grpc.Caller
 	timeout time.Duration
 
 	calling sync.Mutex             // held while the service is asked for keys
@@ -61,7 +62,7 @@ const (
 )
 
 func newService(name string, version int, path string, timeout time.Duration) *service {
-	s := &service{name: name, version: version, calls: newCaller(path), timeout: timeout, opened: map[string][]byte{}}
+	s := &service{name: name, version: version, calls: grpc.New("unix", path), timeout: timeout, opened: map[string][]byte{}}
 	group := "v2"
 	if version == 1 {
 		group = "v1beta1"
@@ -77,9 +78,9 @@ func (s *service) call(method string, message []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()
 	group := *s.group.Load()
-	answer, err := s.calls.call(ctx, "/"+group+".KeyManagementService/"+method, message)
-	if known := new(statusError); errors.As(err, &known) && known.code == unimplemented && group == "v2" {
-		if answer, err = s.calls.call(ctx, "/v2alpha1.KeyManagementService/"+method, message); err == nil {
+	answer, err := s.calls.Call(ctx, "/"+group+".KeyManagementService/"+method, message)
+	if known := new(grpc.StatusError); errors.As(err, &known) && known.Code == grpc.Unimplemented && group == "v2" {
+		if answer, err = s.calls.Call(ctx, "/v2alpha1.KeyManagementService/"+method, message); err == nil {
 			group = "v2alpha1"
 			s.group.Store(&group)
 		}
@@ -122,16 +123,7 @@ func (s *service) wrap(key []byte) (w wrapped, err error) {
 		return w, err
 	}
 	answer, err := s.call("Encrypt", appendBytes(appendBytes(nil, 1, key), 2, []byte(uuid.NewString())))
-	fields(answer, func(field protowire.Number, value []byte) {
-		switch field {
-		case 1:
-			w.key = value
-		case 2:
-			w.keyID = string(value)
-		case 3:
-			w.annotations = append(w.annotations, readAnnotation(value))
-		}
-	})
+	w, _ = readWrapped(answer) // the answer has the form that records have
 	return w, err
 }
 

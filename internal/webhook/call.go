@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/tracing"
 )
 
 // MaxAnswer is the usual bound of an answer, in bytes.
@@ -41,10 +43,13 @@ func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
 	request.Header.Set("Accept", "application/json, */*")
 	request.Header.Set("User-Agent", "kube-apiserver-admission")
 	c.as.add(request)
+	end := tracing.Call(ctx, request.Method, c.address, request.Header)
 	response, err := c.transport.RoundTrip(request) // which follows no redirect
 	if err != nil {
+		end(0, err)
 		return nil, &url.Error{Op: "Post", URL: request.URL.String(), Err: err}
 	}
+	defer end(response.StatusCode, nil)
 	defer func() { _ = response.Body.Close() }() // an unread rest is dropped with its stream
 	limit := call.MaxAnswer
 	if limit == 0 {

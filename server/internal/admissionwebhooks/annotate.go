@@ -1,13 +1,16 @@
 package admissionwebhooks
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/matching"
 )
 
 // The audit annotations of webhooks: the beginnings of their keys.
@@ -21,6 +24,25 @@ const (
 // key is the key of an annotation about the call.
 func (c *call) key(kind string) string {
 	return fmt.Sprintf("%sround_%d_index_%d", kind, c.round, c.index)
+}
+
+// trace begins the span of the call, in requests with one.
+func (c *call) trace(ctx context.Context, r *admission.Request) context.Context {
+	name := "Call validating webhook"
+	if c.hook.mutating {
+		name = "Call mutating webhook"
+	}
+	if ctx, c.span = tracing.Start(ctx, name); c.span != nil {
+		c.span.Text("configuration", c.hook.configuration)
+		c.span.Text("webhook", c.hook.name)
+		c.span.Text("resource", c.in.GV.Group+"/"+c.in.GV.Version+", Resource="+c.in.Plural)
+		c.span.Text("subresource", r.Subresource)
+		c.span.Text("operation", matching.Words[r.Operation])
+		if c.asks != nil {
+			c.span.Text("UID", c.asks.UID)
+		}
+	}
+	return ctx
 }
 
 // annotateMutation notes in the audit events whether a webhook changed the object, and

@@ -64,6 +64,8 @@ func (m *mutation) round(ctx context.Context, second bool) error {
 // call asks one webhook, and reports whether it changed the object.
 func (m *mutation) call(ctx context.Context, c *call) (changed bool, err error) {
 	matching.Unprepare(m.r)
+	ctx = c.trace(ctx, m.r)
+	defer func() { c.span.End() }()
 	c.prepare(ctx, m.r)
 	a, err := m.w.decide(ctx, c, m.r)
 	c.annotate(m.r, a)
@@ -100,6 +102,8 @@ func (w *Webhooks) change(ctx context.Context, c *call, r *admission.Request, a 
 		return false, api.Internal(err.Error())
 	}
 	changed, err := matching.Change(ctx, r, c.in, text, w.cfg.MaxBytes)
-	c.patched = err == nil
+	if c.patched = err == nil; c.patched {
+		c.span.Event("Patch applied")
+	}
 	return changed, err
 }

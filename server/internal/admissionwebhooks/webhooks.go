@@ -16,6 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/live"
@@ -149,7 +150,11 @@ func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
 	results, answers := make([]error, len(calls)), make([]*answer, len(calls))
 	var running sync.WaitGroup
 	for i, c := range calls {
-		one := func() { answers[i], results[i] = w.decide(ctx, c, r) }
+		one := func() {
+			ctx := c.trace(ctx, r)
+			defer c.span.End()
+			answers[i], results[i] = w.decide(ctx, c, r)
+		}
 		if i == len(calls)-1 {
 			one() // the last, mostly the only one, needs no goroutine
 		} else {
@@ -211,6 +216,7 @@ type call struct {
 	asks *matching.Question
 	body []byte
 	err  error // instead of a body
+	span *tracing.Span
 
 	// For the audit events.
 	round, index int  // index among the mutating webhooks, or the validating ones that are asked
@@ -225,6 +231,7 @@ func (c *call) prepare(ctx context.Context, r *admission.Request) {
 		return
 	}
 	if c.asks, c.err = ask(ctx, r, c.in); c.err == nil {
+		c.span.Text("UID", c.asks.UID)
 		c.body, c.err = reviewText(c.asks, c.hook.review)
 	}
 }
@@ -286,6 +293,7 @@ func (c *call) make(ctx context.Context) (*answer, error) {
 		return nil, fmt.Errorf("could not get REST client: %w", err)
 	}
 	text, err := client.Call(ctx, webhook.Call{Body: c.body, Timeout: c.hook.timeout})
+	c.span.Event("Request completed")
 	if err != nil {
 		return nil, fmt.Errorf("failed to call webhook: %w", err)
 	}

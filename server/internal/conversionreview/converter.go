@@ -16,6 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/webhook"
 )
 
@@ -129,6 +130,11 @@ func (c *Converter) ask(ctx context.Context, to *api.Resource, objects [][]byte)
 		body.Write(text)
 	}
 	body.WriteString("]}}")
+	ctx, span := tracing.Start(ctx, "Call conversion webhook")
+	defer span.End()
+	span.Text("desired-api-version", to.GV.APIVersion())
+	span.Number("object-count", len(objects))
+	span.Text("UID", uid)
 	answer, err := c.client.Call(ctx, webhook.Call{Body: body.Bytes(), Timeout: timeout, MaxAnswer: webhook.MaxAnswer + growth*body.Len()})
 	if err != nil {
 		return nil, err

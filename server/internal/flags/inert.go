@@ -51,7 +51,7 @@ var inert = []inertFlags{
 			lease-reuse-duration-seconds log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
 			log-json-info-buffer-size master-service-namespace max-connection-bytes-per-sec
 			stderrthreshold storage-backend storage-media-type
-			target-ram-mb tracing-config-file vmodule watch-cache-sizes`,
+			target-ram-mb vmodule watch-cache-sizes`,
 		without: "these flags have no effect on this server",
 	},
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
@@ -58,9 +59,11 @@ func (f *Forwarder) Send(ctx context.Context, t Trip) (err error) {
 		defer to.guard.Release()
 	}
 	defer cutBody(ctx, r)()
+	end := func(int, error) {}
 	rewrite := func(p *httputil.ProxyRequest) {
 		f.strip(p.Out.Header)
 		t.Rewrite(p)
+		end = tracing.Call(ctx, p.Out.Method, p.Out.URL.String(), p.Out.Header)
 	}
 	proxy := httputil.ReverseProxy{Rewrite: rewrite, Transport: transport, ModifyResponse: func(resp *http.Response) error { return f.modify(t, resp) },
 		ErrorLog:     slog.NewLogLogger(f.Log.Handler(), slog.LevelDebug),
@@ -69,6 +72,7 @@ func (f *Forwarder) Send(ctx context.Context, t Trip) (err error) {
 		proxy.FlushInterval = -1 // at once
 	}
 	proxy.ServeHTTP(to, r.HTTP.WithContext(ctx))
+	end(r.Status, err)
 	return err
 }
 

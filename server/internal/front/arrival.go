@@ -61,6 +61,7 @@ func (f *Front) Receive(r *Request, room *Slot) error {
 				return f.notReceived(os.ErrDeadlineExceeded)
 			}
 			r.Body = body
+			r.Span.Sized("limitedReadBody succeeded", len(body))
 			return nil
 		case err != nil:
 			return f.notReceived(err)

@@ -149,6 +149,7 @@ func (want BodyKind) Refused(err error) error {
 // Decode makes the typed tree of an object that replaces old, absent for a new one, and
 // reports unknown and duplicate fields.
 func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Value, validation string) (*document.Document, error) {
+	r.Span.Event("About to convert to expected version")
 	doc, found, err := f.Parse(text, want, old)
 	want.Arrange(found, r.Media() == "application/yaml")
 	if err != nil {
@@ -163,6 +164,7 @@ func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Valu
 		doc.Release()
 		return nil, err
 	}
+	r.Span.Event("Conversion done")
 	f.recordBody(r, doc.Root())
 	return doc, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/features"
@@ -39,6 +40,7 @@ type Config struct {
 	Gather  *GatherRoom
 	Metrics *metrics.Metrics
 	Audit   *audit.Recorder // nil for none
+	Tracer  *tracing.Tracer // nil for none
 	Sweeper *conns.Sweeper
 	// VerbsOf returns the operations of a target by method.
 	VerbsOf func(*Target) Verbs

@@ -135,7 +135,10 @@ func (f *Front) enter(r *Request, at *Slot) error {
 	}
 	switch flow := f.cfg.Flow; {
 	case flow != nil:
-		if flow.Enter(r.Context, r.place, r.extent()) != nil {
+		begin := r.begin()
+		err := flow.Enter(r.Context, r.place, r.extent())
+		r.stage("priorityandfairness", begin)
+		if err != nil {
 			return api.TooManyRequests(1)
 		}
 	case !watches:

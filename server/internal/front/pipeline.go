@@ -85,6 +85,9 @@ func (f *Front) handle(r *Request) error {
 	if err != nil {
 		return err
 	}
+	if r.whole != nil {
+		defer f.traceVerb(r)()
+	}
 	var room, at Slot
 	defer room.Leave()
 	defer at.Leave()
@@ -138,10 +141,12 @@ func (f *Front) anew(r *Request) (Verb, error) {
 func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	identity, err := f.authn.Authenticate(r.HTTP)
 	if err != nil {
+		f.trace(r)
 		f.recordRefused(r)
 		return nil, err
 	}
 	r.User = identity.User
+	f.trace(r)
 	r.place = &flowcontrol.Place{Attributes: r.attributes()}
 	asked := &r.place.Attributes
 	if err := f.record(r, asked); err != nil {
@@ -199,7 +204,9 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 // and policies of many clusters, so whoever may review the own rights may review the own
 // name too.
 func (f *Front) authorize(r *Request, a *authz.Attributes) (authz.Decision, string, error) {
+	begin := r.begin()
 	decision, reason, err := f.authz.Authorize(r.Context, a)
+	r.stage("authorization", begin)
 	if row := r.Target.Row; decision == authz.NoOpinion && row != nil && row.Endpoint == api.EndpointReviewOwnUser {
 		rights := *a
 		rights.Group, rights.Resource = "authorization."+profile.GroupSuffix, "selfsubjectaccessreviews"
@@ -316,6 +323,7 @@ func (v *Verbs) Methods() []string {
 func (f *Front) End(r *Request) {
 	f.counted(r)
 	r.recordEnd()
+	r.traced()
 	f.access(r)
 	if r.taken {
 		f.Intake.done()

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/selector"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
@@ -88,6 +89,8 @@ func (r *Request) warnDeprecated() bool {
 // goroutine.
 type Request struct {
 	Context  context.Context
+	Span     *tracing.Span // of the verb; nil for none
+	whole    *tracing.Span // of the request; nil for none
 	HTTP     *http.Request
 	Writer   http.ResponseWriter
 	Target   Target

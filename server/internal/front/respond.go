@@ -224,6 +224,7 @@ var noCache = []string{"no-cache, private"}
 
 // Head writes the common headers of answers and the status.
 func (r *Request) Head(code int, contentType string) {
+	r.Span.Event("About to write a response")
 	r.Headers(contentType)
 	r.Begun(code)
 	r.Writer.WriteHeader(code)

@@ -104,6 +104,7 @@ func (v *Verbs) apply(r *front.Request) error {
 func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
 	res, opts := t.Row, a.Opts
 	kind, as := res.Ownership().For(r.Context), v.objects.FieldWrite(t, opts)
+	r.Span.Event(storing)
 	return v.objects.Write(r.Context, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
 		if e.Shown == nil {

@@ -19,6 +19,7 @@ func (v *Verbs) Create(r *front.Request) error {
 	if err != nil {
 		return err
 	}
+	r.Span.Event(storing)
 	out, err := v.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: objects.NewObject(doc, decode), Creates: true})
 	return v.RespondWritten(r, out, err)
 }

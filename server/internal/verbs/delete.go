@@ -26,10 +26,12 @@ func (v *Verbs) Delete(r *front.Request) error {
 		return err
 	}
 	opts.By, opts.Author = r.User, r
+	r.Span.Event("About to delete object from database")
 	entry, gone, err := v.objects.DeleteObject(r.Context, t.Ref, opts)
 	if err != nil {
 		return err
 	}
+	r.Span.Event("Object deleted from database")
 	if gone && !t.Row.Storage().DeleteReturnsObject {
 		return v.front.RespondStatus(r, http.StatusOK, front.DeletedStatus(t, entry))
 	}

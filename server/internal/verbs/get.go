@@ -12,6 +12,7 @@ import (
 
 // Get is GET on an object, or on its status.
 func (v *Verbs) Get(r *front.Request) error {
+	r.Span.Event("About to Get from storage")
 	entry, err := v.Current(r)
 	if err != nil {
 		return err

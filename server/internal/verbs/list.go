@@ -29,11 +29,13 @@ func (v *Verbs) ListOrWatch(r *front.Request) error {
 	if err != nil {
 		return err
 	}
+	r.Span.Event("About to List from storage")
 	list, err := v.openList(r, options)
 	if err != nil {
 		return err
 	}
 	defer list.close()
+	r.Span.Event("Listing from storage done")
 	if err = v.respondList(r, list); err == nil && list.from == "" && !list.found && !list.oneKey() {
 		switch {
 		case list.remaining != nil:

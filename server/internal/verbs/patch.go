@@ -30,6 +30,7 @@ func (v *Verbs) Patch(r *front.Request) error {
 	want.AnyKind = p.media == front.StrategicPatch // the object keeps its kind, as in 1.25
 	want.AnyVersion = true
 	p.Check(want)
+	r.Span.Event(storing)
 	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: p.Opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if e.Shown == nil {
 			return document.Value{}, api.NotFound(t.Row.GroupResource(), t.Name)

@@ -20,6 +20,7 @@ func (v *Verbs) Update(r *front.Request) error {
 	if err != nil {
 		return err
 	}
+	r.Span.Event(storing)
 	out, err := v.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if doc == nil { // the second time
 			if doc, err = v.readReplacement(r, opts.Validation); err != nil {
@@ -34,8 +35,12 @@ func (v *Verbs) Update(r *front.Request) error {
 	return v.RespondWritten(r, out, err)
 }
 
+// storing is the event before a write, in spans.
+const storing = "About to store object in database"
+
 // RespondWritten answers a write with the object.
 func (v *Verbs) RespondWritten(r *front.Request, out objects.Result, err error) error {
+	r.Span.Ended("Write to database call", err)
 	if err != nil {
 		return err
 	}

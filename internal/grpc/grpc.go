@@ -1,4 +1,6 @@
-package encryption
+// Package grpc calls methods of gRPC servers: unary calls are HTTP/2 requests with one
+// message each way, so no library is needed. Connections are not encrypted.
+package grpc
 
 import (
 	"bytes"
@@ -14,43 +16,52 @@ import (
 	"strings"
 )
 
-// caller calls the methods of a gRPC server behind a Unix socket. Unary calls are HTTP/2
-// requests with one message each way, so no library is needed.
-type caller struct{ http *http.Client }
+// Caller calls the methods of one server.
+type Caller struct {
+	at   string // the URL of its methods
+	http *http.Client
+}
 
-func newCaller(path string) *caller {
-	if name, abstract := strings.CutPrefix(path, "@"); abstract {
-		path = "\x00" + name
+// New makes the caller of a server at an address: of a "unix" socket, where "@name" is
+// one without a file, or of "tcp".
+func New(network, address string) *Caller {
+	authority := address
+	if network == "unix" {
+		authority = "localhost"
+		if name, abstract := strings.CutPrefix(address, "@"); abstract {
+			address = "\x00" + name
+		}
 	}
 	t := &http.Transport{Protocols: new(http.Protocols), MaxIdleConnsPerHost: 1}
 	t.Protocols.SetUnencryptedHTTP2(true)
 	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
+		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	return &caller{&http.Client{Transport: t}}
+	return &Caller{"http://" + authority, &http.Client{Transport: t}}
 }
 
-func (c *caller) close() { c.http.CloseIdleConnections() }
+// Close closes the connection, once it is idle.
+func (c *Caller) Close() { c.http.CloseIdleConnections() }
 
-// statusError is the error of a method.
-type statusError struct {
-	code    int
-	message string
+// StatusError is the error of a method.
+type StatusError struct {
+	Code    int
+	Message string
 }
 
-func (e *statusError) Error() string { return fmt.Sprintf("%s (gRPC code %d)", e.message, e.code) }
+func (e *StatusError) Error() string { return fmt.Sprintf("%s (gRPC code %d)", e.Message, e.Code) }
 
-// unimplemented is the code for a method that the server does not have.
-const unimplemented = 12
+// Unimplemented is the code for a method that the server does not have.
+const Unimplemented = 12
 
 // mostMessage bounds an answer, in bytes.
 const mostMessage = 1 << 20
 
-// call calls a method, "/v2.KeyManagementService/Status", with a message, and returns the
+// Call calls a method, "/v2.KeyManagementService/Status", with a message, and returns the
 // message of the answer.
-func (c *caller) call(ctx context.Context, method string, message []byte) ([]byte, error) {
+func (c *Caller) Call(ctx context.Context, method string, message []byte) ([]byte, error) {
 	body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))) // not compressed
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost"+method, bytes.NewReader(append(body, message...)))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.at+method, bytes.NewReader(append(body, message...)))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +87,7 @@ func (c *caller) call(ctx context.Context, method string, message []byte) ([]byt
 		if said, err := url.PathUnescape(words); err == nil {
 			words = said
 		}
-		return nil, &statusError{code, words}
+		return nil, &StatusError{code, words}
 	}
 	if len(text) < 5 || text[0] != 0 || int(binary.BigEndian.Uint32(text[1:5])) != len(text)-5 {
 		return nil, errors.New("the server's answer is not one message")
