@@ -195,7 +195,9 @@ func TestSpansOfOthers(t *testing.T) {
 	c.all(t, func(s *trace.Span) bool { return strings.Contains(attributesOf(s.Attributes), "http.status_code=401 ") })
 	h.send("GET", "/api/v1/nodes", "", nil, "Traceparent", strings.TrimSuffix(parentOf, "1")+"0")
 	h.get("/api/v1/pods")
-	inside, _ = c.all(t, func(s *trace.Span) bool { return strings.Contains(attributesOf(s.Attributes), "http.target=/api/v1/pods ") })
+	inside, _ = c.all(t, func(s *trace.Span) bool {
+		return strings.Contains(attributesOf(s.Attributes), "http.target=/api/v1/pods ")
+	})
 	if list := inside["List store"]; list == nil || inside["List"] == nil || string(list.ParentSpanId) != string(inside["List"].SpanId) {
 		t.Errorf("a list: %v", inside)
 	}
