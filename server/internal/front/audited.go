@@ -65,8 +65,10 @@ func (f *Front) record(r *Request, a *authz.Attributes) error {
 	return nil
 }
 
-// recordRefused begins the event of a request that is refused before its user is known.
+// recordRefused begins the event and the span of a request that is refused before its user
+// is known.
 func (f *Front) recordRefused(r *Request) {
+	f.trace(r)
 	if f.cfg.Audit != nil {
 		a := r.attributes()
 		a.User = nil

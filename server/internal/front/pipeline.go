@@ -141,7 +141,6 @@ func (f *Front) anew(r *Request) (Verb, error) {
 func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	identity, err := f.authn.Authenticate(r.HTTP)
 	if err != nil {
-		f.trace(r)
 		f.recordRefused(r)
 		return nil, err
 	}
