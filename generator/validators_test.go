@@ -110,13 +110,7 @@ func (j *judge) try(t testing.TB, seed uint64) bool {
 // Thousands of objects of all kinds, right ones and wrong ones; CAPSTAN_OBJECTS sets
 // another number.
 func TestValidatorsAgree(t *testing.T) {
-	objects := 8000
-	if text := os.Getenv("CAPSTAN_OBJECTS"); text != "" {
-		var err error
-		if objects, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	objects := drawnObjects(t, 8000)
 	all, right := judges(t), 0
 	for i := range objects {
 		if all[i%len(all)].try(t, uint64(i/len(all))) {
@@ -126,6 +120,20 @@ func TestValidatorsAgree(t *testing.T) {
 	if wrong := objects - right; min(right, wrong) < objects/10 {
 		t.Errorf("%d right and %d wrong objects: too few to compare", right, wrong)
 	}
+}
+
+// drawnObjects is the number of objects of a test, or that in CAPSTAN_OBJECTS.
+func drawnObjects(t *testing.T, usual int) int {
+	t.Helper()
+	text := os.Getenv("CAPSTAN_OBJECTS")
+	if text == "" {
+		return usual
+	}
+	objects, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
 }
 
 // FuzzValidators searches for an object that the draw of the test does not make.

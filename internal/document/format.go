@@ -22,7 +22,7 @@ func Formats() []string {
 }
 
 // CheckFormat applies a named check to a string and returns its mistakes, none if it is
-// right. A name that is not in Formats allows everything.
+// right. A name that is neither in Formats nor in TextFormats allows everything.
 func CheckFormat(name, value string) []string {
 	if wellFormed(name, value) {
 		return nil
@@ -88,7 +88,7 @@ func checkFormat(name, value string) []string {
 	case "cidr":
 		return details(validation.IsValidCIDRForLegacyField(nil, value, false, nil))
 	}
-	return nil
+	return badText(name, value)
 }
 
 // notOrdinary reports why traffic cannot be sent to an address.

@@ -15,6 +15,10 @@ import (
 // rules checks the rules of one value, which was old before an update.
 func (c *checker) rules(n int32, t *schema.Type, old Value) {
 	r, v, mark := t.Rules, Value{c.d, n}, len(c.causes)
+	if r.Further != nil {
+		c.further(n, r.Further)
+		c.forgive(mark, n, old)
+	}
 	switch v.Kind() {
 	case String:
 		c.text(n, t, v)

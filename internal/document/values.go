@@ -9,11 +9,12 @@ import (
 )
 
 // values checks the requirements of custom resources' schemas, in the words and the order
-// of 1.25.
+// of 1.25, and with standard those of documents, exactly as JSON Schema has them.
 type values struct {
-	d     *Document
-	table *schema.Table
-	quiet bool // only whether there is a mistake counts: no causes are made
+	d        *Document
+	table    *schema.Table
+	standard bool
+	quiet    bool // only whether there is a mistake counts: no causes are made
 	// update accepts mistakes in values that are the same as before an update. A value
 	// has an earlier one (old, else absent) if it is a member, or the element of a keyed
 	// list with the same keys.
@@ -43,7 +44,7 @@ func (r *verdict) tell(c schema.Cause) {
 }
 
 // path names a value as in messages.
-func (w *values) path(n int32) string { return string(w.d.appendPath(nil, n, false)) }
+func (w *values) path(n int32) string { return string(w.d.appendPath(nil, n, w.standard)) }
 
 // fail notes a mistake in a value. say gives the message for the path of the value.
 func (w *values) fail(r *verdict, n int32, reason string, say func(path string) string) {
@@ -52,7 +53,7 @@ func (w *values) fail(r *verdict, n int32, reason string, say func(path string) 
 	}
 	path := w.path(n)
 	field := path
-	if field == "" {
+	if field == "" && !w.standard {
 		field = noPath
 	}
 	r.tell(schema.Cause{Reason: reason, Field: field, Message: say(path)})
@@ -63,12 +64,20 @@ const noPath = "<nil>"
 
 // invalid notes that a value, which is shown, breaks a rule.
 func (w *values) invalid(r *verdict, n int32, shown, rule string) {
-	w.fail(r, n, schema.CauseInvalid, func(path string) string { return "Invalid value: " + shown + ": " + path + " in body " + rule })
+	w.fail(r, n, schema.CauseInvalid, func(path string) string {
+		if w.standard {
+			return "Invalid value: " + shown + ": " + rule
+		}
+		return "Invalid value: " + shown + ": " + path + " in body " + rule
+	})
 }
 
 // alternatives notes that the rules that combine schemas are broken.
 func (w *values) alternatives(r *verdict, n int32, rule string) {
-	if r.wrong = true; !w.quiet {
+	if r.wrong = true; w.quiet {
+	} else if w.standard {
+		w.invalid(r, n, Shown(Value{w.d, n}), rule)
+	} else {
 		r.tell(schema.Cause{Reason: schema.CauseInvalid, Field: noPath, Message: `Invalid value: "": ` + strconv.Quote(w.path(n)) + " " + rule})
 	}
 }
@@ -92,6 +101,9 @@ func (w *values) accept(n int32, old Value, r verdict) verdict {
 func (w *values) check(n int32, t *schema.Type, v *schema.Values, old Value) (r verdict) {
 	if v == nil {
 		return r
+	}
+	if w.standard {
+		return w.checkStandard(n, v)
 	}
 	kind := w.d.nodes[n].kind
 	if kind == Null {
@@ -181,7 +193,7 @@ func (w *values) types(r *verdict, n int32, v *schema.Values) {
 
 // quietly checks a value by a schema, without causes.
 func (w *values) quietly(n int32, v *schema.Values) verdict {
-	q := values{d: w.d, table: w.table, quiet: true}
+	q := values{d: w.d, table: w.table, standard: w.standard, quiet: true}
 	return q.check(n, nil, v, Value{})
 }
 
@@ -309,14 +321,16 @@ func (w *values) enum(r *verdict, n int32, v *schema.Values) {
 	if len(v.Enum) == 0 {
 		return
 	}
-	text := Value{w.d, n}.AppendJSON(nil)
-	if slices.Contains(v.Enum, string(text)) && string(text) != "null" {
+	if w.standard && slices.ContainsFunc(v.Enum, Value{w.d, n}.isConstant) {
+		return
+	}
+	if text := (Value{w.d, n}).AppendJSON(nil); !w.standard && slices.Contains(v.Enum, string(text)) && string(text) != "null" {
 		return
 	}
 	w.fail(r, n, schema.CauseNotSupported, func(string) string {
 		shown := make([]string, len(v.Enum))
 		for i, one := range v.Enum {
-			if shown[i] = one; !strings.HasPrefix(one, `"`) {
+			if shown[i] = one; !w.standard && !strings.HasPrefix(one, `"`) {
 				shown[i] = strconv.Quote(one)
 			}
 		}
@@ -349,12 +363,16 @@ func (w *values) object(r *verdict, n int32, t *schema.Type, v *schema.Values, o
 		}
 	}
 	for _, name := range v.Required {
-		if w.d.find(n, name) != 0 {
-			continue
+		if w.d.find(n, name) == 0 {
+			w.required(r, n, name, "")
 		}
-		if r.wrong = true; !w.quiet {
-			r.tell(schema.Cause{Reason: schema.CauseRequired, Field: strings.TrimPrefix(w.path(n)+"."+name, "."), Message: "Required value"})
-		}
+	}
+}
+
+// required notes that an object lacks a member.
+func (w *values) required(r *verdict, n int32, name, why string) {
+	if r.wrong = true; !w.quiet {
+		r.tell(schema.Cause{Reason: schema.CauseRequired, Field: strings.TrimPrefix(w.path(n)+"."+name, "."), Message: "Required value" + why})
 	}
 }
 

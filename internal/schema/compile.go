@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -197,9 +198,11 @@ func ResolveRef(dir, ref string) (id string, ok bool) {
 
 // intern gives equal anonymous types one Ref.
 func (c *compiler) intern(t Type) Ref {
-	bare, rules := t, Rules{}
+	bare, rules, further := t, Rules{}, []byte(nil)
 	if bare.Rules = nil; t.Rules != nil {
 		rules = *t.Rules
+		further, _ = json.Marshal(rules.Further) // with what its pointers hold
+		rules.Further = nil
 	}
 	bare.Fields = slices.Clone(t.Fields)
 	rest := map[int]More{}
@@ -208,7 +211,7 @@ func (c *compiler) intern(t Type) Ref {
 			rest[i], bare.Fields[i].More = *more, nil
 		}
 	}
-	key := fmt.Sprintf("%#v %#v %#v", bare, rules, rest)
+	key := fmt.Sprintf("%#v %#v %#v %s", bare, rules, rest, further)
 	if ref, ok := c.anonymous[key]; ok {
 		return ref
 	}
@@ -253,7 +256,7 @@ func (c *compiler) oneOf(t *Type, s *Schema) *OneOf {
 
 func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 	s := p.Schema
-	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: of.Enforces(p.Name) && s.Missing != "by-rules", Immutable: s.Immutable, Default: string(s.Default), Null: s.Null}
+	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: of.Enforces(p.Name) && s.Missing != "by-rules" && !s.Nullable, Immutable: s.Immutable, Default: string(s.Default), Null: s.Null}
 	more := More{Outer: uint32(s.BinaryOuter), PatchKey: s.PatchMergeKey, Gate: s.FeatureGate, GateValue: s.GateValue, Ungated: s.Ungated, CauseName: s.CauseName, CauseList: s.CauseList, When: s.DefaultWhen, WhenIs: s.DefaultWhenIs}
 	if !reflect.DeepEqual(more, More{}) {
 		f.More = &more
@@ -311,12 +314,15 @@ func (c *compiler) defaultPresence(s *Schema, in *Named, required bool) Presence
 
 // rulesOf gathers the constraints of a schema; nil when it has none.
 func rulesOf(s *Schema) *Rules {
-	enum := s.Enum
+	enum, format := s.Enum, s.FormatCheck
 	if s.OpenEnum {
 		enum = nil
 	}
-	r := Rules{Enum: enum, Pattern: s.Pattern, Format: s.FormatCheck, Unique: s.Unique, Keys: s.KeyCheck, Why: s.Why,
-		Invalid: slices.Contains(s.Cause, "invalid"), AtParent: slices.Contains(s.Cause, "parent")}
+	if kind, _ := scalarKind(s); kind == String && format == "" && s.Ref == "" {
+		format = s.Format
+	}
+	r := Rules{Enum: enum, Pattern: s.Pattern, Format: format, Unique: s.Unique, Keys: s.KeyCheck, Why: s.Why,
+		Invalid: slices.Contains(s.Cause, "invalid"), AtParent: slices.Contains(s.Cause, "parent"), Further: furtherValues(s)}
 	limit := func(has, exclusive *bool, to *float64, inclusiveAt, exclusiveAt *float64) {
 		if inclusiveAt != nil {
 			*has, *to = true, *inclusiveAt

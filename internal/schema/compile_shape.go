@@ -28,7 +28,7 @@ func (c *compiler) shape(s *Schema, in *Named) Type {
 	}
 	switch {
 	case s.PreserveAny:
-		if t.Kind, t.Rules = Any, nil; s.Objects != "" {
+		if t.Kind, t.Rules = Any, furtherOf(t.Rules); s.Objects != "" {
 			t.Elem = c.refTo(&Schema{Pos: s.Pos, Ref: s.Objects}, in)
 		}
 	case s.Type == "array":
@@ -53,6 +53,14 @@ func (c *compiler) shape(s *Schema, in *Named) Type {
 		}
 	}
 	return t
+}
+
+// furtherOf are the rules that values of any kind can have.
+func furtherOf(r *Rules) *Rules {
+	if r == nil || r.Further == nil {
+		return nil
+	}
+	return &Rules{Further: r.Further}
 }
 
 // scalarKind returns the kind of a scalar, and the width of an integer; 0 for an unknown

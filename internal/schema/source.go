@@ -97,6 +97,13 @@ type Schema struct {
 	// Validate is x-cluster-validate: whether the field's value is validated. Nil: it is.
 	Validate *bool
 	Cause    []string // x-cluster-cause: how a value that is not in enum is refused: invalid, parent
+
+	// Notes of JSON Schema, and further restrictions.
+	Title    string
+	Examples []string // canonical JSON, each right for the schema
+	Anchor   string   // $anchor: a name for references, of a type with a name
+	Nullable bool     // null is a value: Null is set, and required members may be null
+	Further  *Further // nil for none
 }
 
 // Property is a named schema.

@@ -228,6 +228,7 @@ type Rules struct {
 	Why                  string   // message for broken bounds, lengths or patterns; "" for the usual words
 	Invalid              bool     // a value outside Enum is called invalid, not unsupported
 	AtParent             bool     // the cause names the object that holds the value
+	Further              *Values  // keywords of JSON Schema beyond these; nil for none
 }
 
 // Root returns the type declared under that name, or None.

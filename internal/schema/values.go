@@ -11,6 +11,7 @@ const (
 	TypeBoolean
 	TypeArray
 	TypeObject
+	TypeNull // of documents only: a schema of a custom resource says nullable instead
 )
 
 var jsonTypeNames = [...]string{"integer", "number", "string", "boolean", "array", "object"}
@@ -37,12 +38,15 @@ func (t JSONTypes) String() string {
 		}
 		text += name
 	}
+	if t == TypeNull {
+		return "null"
+	}
 	return text
 }
 
-// Values are the requirements of a custom resource's schema on a value. Types that have
-// them are read leniently: a value of another type is kept as it was sent, and validation
-// refuses it.
+// Values are the requirements of a schema on a value: of all of a custom resource, and those
+// of a document that Rules cannot express (Rules.Further). A Type that has them is read
+// leniently: a value of another type is kept as it was sent, and validation refuses it.
 //
 // Values below AllOf, AnyOf, OneOf, Not and Properties restrict the same value once more;
 // reading it does not depend on them.
@@ -71,6 +75,28 @@ type Values struct {
 	Not              *Values
 	Items            *Values // of elements, besides their type
 	Properties       []ValuesOf
+	Standard         *Standard // of documents; nil for custom resources
+}
+
+// Standard are the requirements that only documents can have: keywords of JSON Schema that
+// schemas of custom resources lack.
+type Standard struct {
+	Const             string // canonical JSON of a scalar; "" for none
+	If, Then, Else    *Values
+	Contains          *Values
+	MinContains       *int64 // nil: one
+	MaxContains       *int64
+	PropertyNames     *Values
+	PatternProperties []ValuesOf // by pattern
+	Additional        *Values    // of members that are in neither Properties nor PatternProperties
+	DependentRequired []Needs
+	DependentSchemas  []ValuesOf
+}
+
+// empty reports whether nothing is required.
+func (s *Standard) empty() bool {
+	return s.Const == "" && s.If == nil && s.Then == nil && s.Else == nil && s.Contains == nil && s.MinContains == nil && s.MaxContains == nil &&
+		s.PropertyNames == nil && s.PatternProperties == nil && s.Additional == nil && s.DependentRequired == nil && s.DependentSchemas == nil
 }
 
 // ValuesOf are the requirements on a member, besides its type.

@@ -173,7 +173,8 @@ func (c *components) withRef(ref, members object) object {
 		return members
 	}
 	if len(members) > 0 {
-		members["allOf"] = []object{ref}
+		all, _ := members["allOf"].([]object)
+		members["allOf"] = append([]object{ref}, all...)
 		return members
 	}
 	return ref
@@ -196,9 +197,11 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 			return o, nil
 		}
 		b, _ := c.builtin(name)
+		c.further(s.Further, o)
 		return c.withRef(b, o), nil
 	}
 	c.bounds(s, o)
+	c.further(s.Further, o)
 	if s.Type != "" {
 		o["type"] = s.Type
 	}
@@ -260,6 +263,11 @@ func (c *components) annotations(s *schema.Schema) object {
 	// Clients of the second version have trouble with defaults next to
 	// references, so 1.25 publishes none there.
 	set("default", json.RawMessage(s.Default), s.Default != nil && s.DefaultWhen == "" && c.v3)
+	set("title", s.Title, s.Title != "")
+	set("nullable", true, s.Nullable && c.v3)
+	if len(s.Examples) > 0 {
+		o["example"] = json.RawMessage(s.Examples[0])
+	}
 	set(c.ext+"list-type", s.ListType, s.ListType != "")
 	set(c.ext+"list-map-keys", s.ListMapKeys, len(s.ListMapKeys) > 0)
 	set(c.ext+"map-type", s.MapType, s.MapType != "")

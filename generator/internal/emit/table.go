@@ -36,8 +36,9 @@ func tableSource(gv *model.GroupVersion) ([]byte, error) {
 		fmt.Fprintf(&b, "{Name: %q, Type: %d},\n", r.Name, r.Type)
 	}
 	b.WriteString("},\nTypes: []schema.Type{\n")
+	var numbers constants
 	for i := range gv.Table.Types {
-		writeType(&b, i, &gv.Table.Types[i])
+		writeType(&b, i, &gv.Table.Types[i], &numbers)
 	}
 	b.WriteString("}")
 	if orders := gv.Table.CauseOrders; len(orders) > 0 {
@@ -47,7 +48,7 @@ func tableSource(gv *model.GroupVersion) ([]byte, error) {
 		}
 		b.WriteString("}")
 	}
-	b.WriteString("}\n")
+	b.WriteString("}" + numbers.declarations() + "\n")
 	return format.Source(b.Bytes())
 }
 
@@ -82,7 +83,7 @@ var binaryNames = map[schema.BinaryForm]string{schema.BinaryRaw: "schema.BinaryR
 
 var listNames = map[schema.ListType]string{schema.ListSet: "schema.ListSet", schema.ListMap: "schema.ListMap"}
 
-func writeType(b *bytes.Buffer, i int, t *schema.Type) {
+func writeType(b *bytes.Buffer, i int, t *schema.Type, numbers *constants) {
 	fmt.Fprintf(b, "%d: {", i)
 	l := literal{b: b}
 	l.add("Name", strconv.Quote(t.Name), t.Name == "")
@@ -99,7 +100,7 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type) {
 	l.add("Elem", fmt.Sprint(t.Elem), t.Elem == 0)
 	l.add("ListKeys", fmt.Sprintf("%#v", t.ListKeys), t.ListKeys == nil)
 	if t.Rules != nil {
-		l.add("Rules", rulesLiteral(t.Rules), false)
+		l.add("Rules", rulesLiteral(t.Rules, numbers), false)
 	}
 	if one := t.OneOf; one != nil {
 		l.add("OneOf", fmt.Sprintf("&schema.OneOf{Fields: %#v, Names: %#v, What: %q, Required: %t}", one.Fields, one.Names, one.What, one.Required), false)
@@ -187,7 +188,7 @@ func patchNames(p schema.PatchStrategy) string {
 	return strings.Join(names, " | ")
 }
 
-func rulesLiteral(r *schema.Rules) string {
+func rulesLiteral(r *schema.Rules, numbers *constants) string {
 	var b bytes.Buffer
 	b.WriteString("&schema.Rules{")
 	l := literal{b: &b}
@@ -210,6 +211,9 @@ func rulesLiteral(r *schema.Rules) string {
 	l.add("Why", strconv.Quote(r.Why), r.Why == "")
 	l.add("Invalid", "true", !r.Invalid)
 	l.add("AtParent", "true", !r.AtParent)
+	if r.Further != nil {
+		l.add("Further", numbers.furtherLiteral(r.Further), false)
+	}
 	b.WriteString("}")
 	return b.String()
 }

@@ -33,7 +33,7 @@ func (d *documents) check() {
 
 func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {
 	if s.Ref != "" && d.target(s, in) == nil {
-		d.fail(d.at(s, "$ref"), `declare the type, or fix the reference: "#/$defs/Name" or "/group/version/Name"`, "$ref %q points at no type", s.Ref)
+		d.failRef(s)
 	}
 	for _, p := range s.Properties {
 		if !fieldName.MatchString(p.Name) {

@@ -68,11 +68,17 @@ func needs(t *schema.Table, from, to schema.Ref, seen map[schema.Ref]bool) bool 
 	return false
 }
 
-// checkDefaults reads every default below a schema as the server will.
+// checkDefaults reads every default, example and allowed value below a schema as the server
+// will.
 func (d *documents) checkDefaults(t *schema.Table, ref schema.Ref, s *schema.Schema) {
-	if ref < 0 || s.Ref != "" {
+	if ref < 0 {
+		return
+	}
+	d.checkExamples(t, ref, s)
+	if s.Ref != "" {
 		return // a type of its own, which is checked where it is declared
 	}
+	d.checkConstants(t, ref, s)
 	typ := &t.Types[ref]
 	for _, p := range s.Properties {
 		i := typ.Field(p.Name)

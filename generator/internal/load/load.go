@@ -146,6 +146,7 @@ func (d *documents) schemaFile(name string, n node) {
 		d.fail(d.at(doc.root, "$id"), "write $id: "+id+", or drop it", "$id %q does not match the file's path", own)
 	}
 	doc.root.ID = id
+	d.nameRefs(doc.root)
 	slash := strings.LastIndexByte(id, '/')
 	gv := d.group(id[:slash])
 	kind := slices.ContainsFunc(doc.root.Properties, func(p schema.Property) bool { return p.Name == "metadata" })

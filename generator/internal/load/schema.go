@@ -25,7 +25,7 @@ func (r *reader) schemaDocument(n node) schemaDoc {
 	found := len(r.errs)
 	fields := r.schemaFields(n, d.root)
 	fields["$id"] = r.text(&d.root.ID)
-	fields["$schema"] = func(node) {}
+	fields["$schema"] = r.dialectOf
 	fields["$defs"] = func(n node) { d.root.Defs = r.properties(n) }
 	fields["x-cluster-kind"] = r.optionalBool(&d.kind)
 	r.object(n, "a schema document", fields)
@@ -39,6 +39,10 @@ func (r *reader) schemaDocument(n node) schemaDoc {
 // schema reads a schema that is a part of a document.
 func (r *reader) schema(n node) *schema.Schema {
 	s := &schema.Schema{}
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
+		r.fail(n.pos(), "write its type; any JSON is x-cluster-preserve-unknown-fields: true", "%s does not describe a value", n.Value)
+		return s
+	}
 	r.object(n, "a schema", r.schemaFields(n, s))
 	r.finish(s)
 	return s
@@ -65,12 +69,12 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 	fields := map[string]func(node){
 		"$ref":                 r.text(&s.Ref),
 		"description":          r.text(&s.Description),
-		"type":                 r.word(&s.Type, "type", "object", "array", "string", "integer", "number", "boolean"),
-		"format":               r.word(&s.Format, "format", allFormats...),
+		"type":                 func(n node) { r.types(n, s, false) },
+		"format":               r.format(&s.Format),
 		"properties":           func(n node) { s.Properties = r.properties(n) },
 		"required":             r.texts(&s.Required),
 		"items":                func(n node) { s.Items = r.schema(n) },
-		"additionalProperties": func(n node) { s.Additional = r.schema(n) },
+		"additionalProperties": r.additional(s),
 		"default":              r.json(&s.Default),
 		"pattern":              r.pattern(&s.Pattern), "x-cluster-default-when": r.defaultWhen(s),
 
@@ -97,14 +101,16 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-null":       r.boolean(&s.Null),
 		"x-cluster-cause-name": r.text(&s.CauseName), "x-cluster-cause-index": r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
 	}
-	maps.Copy(fields, r.ruleFields(s))
+	for _, more := range []map[string]func(node){r.ruleFields(s), r.noteFields(s), r.furtherFields(s)} {
+		maps.Copy(fields, more)
+	}
+	r.refuseKeywords(n, fields)
 	return fields
 }
 
 // ruleFields are the readers of the keys about refused values.
 func (r *reader) ruleFields(s *schema.Schema) map[string]func(node) {
 	return map[string]func(node){
-		"enum":                    r.texts(&s.Enum),
 		"minimum":                 r.number(&s.Minimum),
 		"maximum":                 r.number(&s.Maximum),
 		"exclusiveMinimum":        r.number(&s.ExclusiveMinimum),
@@ -113,6 +119,7 @@ func (r *reader) ruleFields(s *schema.Schema) map[string]func(node) {
 		"maxLength":               r.count(&s.MaxLength),
 		"minItems":                r.count(&s.MinItems),
 		"maxItems":                r.count(&s.MaxItems),
+		"uniqueItems":             r.uniqueItems(s),
 		"x-cluster-format":        r.word(&s.FormatCheck, "named check", document.Formats()...),
 		"x-cluster-round-up":      r.boolean(&s.RoundUp),
 		"x-cluster-cause":         r.words(&s.Cause, "form of a cause", "invalid", "parent"),
@@ -159,27 +166,6 @@ func (r *reader) pattern(to *string) func(node) {
 	}
 }
 
-// allFormats are the values of format.
-var allFormats = []string{"int32", "int64", "double", "byte", "date-time", "micro-time", "duration", "quantity", "int-or-string"}
-
-// formats are the formats that each type may have.
-var formats = map[string][]string{
-	"integer": {"int32", "int64"},
-	"number":  {"double"},
-	"string":  {"byte", "date-time", "micro-time", "duration", "int-or-string", "quantity"},
-	"":        {"int-or-string", "quantity"},
-	"boolean": {},
-	"array":   {},
-	"object":  {},
-}
-
-// fits reports whether the format belongs to the type. A word that is unknown
-// has been reported already.
-func fits(s *schema.Schema) bool {
-	known, ok := formats[s.Type]
-	return !ok || !slices.Contains(allFormats, s.Format) || slices.Contains(known, s.Format)
-}
-
 // impliedType is the only type that can have the keys of a schema; "" when several can.
 func impliedType(s *schema.Schema) string {
 	switch {
@@ -212,44 +198,18 @@ func (r *reader) finish(s *schema.Schema) {
 	if s.ListMapKeys != nil && s.ListType == "" {
 		s.ListType = "map"
 	}
-	pairs := []struct {
-		key   string
-		wrong bool
-		what  string
-		fix   string
-	}{
-		{"format", s.Format != "" && !fits(s), "the type " + cmp.Or(s.Type, "any") + " cannot have the format " + s.Format, "change one of them"},
-		{"minimum", s.Minimum != nil && s.Maximum != nil && *s.Minimum > *s.Maximum, "the minimum is above the maximum", "swap them"},
-		{"minLength", s.MinLength != nil && s.MaxLength != nil && *s.MinLength > *s.MaxLength, "minLength is above maxLength", "swap them"},
-		{"minItems", s.MinItems != nil && s.MaxItems != nil && *s.MinItems > *s.MaxItems, "minItems is above maxItems", "swap them"},
-		{"enum", len(s.Enum) > 0 && s.Type != "string", "enum on something that is not a string", "write type: string, or drop enum"},
-		{"pattern", s.Pattern != "" && s.Type != "string", "pattern on something that is not a string", "write type: string, or drop pattern"},
-		{"x-cluster-format", s.FormatCheck != "" && s.Type != "string", "a named check on something that is not a string", "write type: string, or drop it"},
-		{"x-cluster-round-up", s.RoundUp && s.Format != "quantity", "x-cluster-round-up on something that is not a quantity", "write format: quantity, or drop it"},
-		{"x-cluster-list-type", s.ListType != "" && s.Type != "array", "x-cluster-list-type on something that is not a list", "put it beside type: array"},
-		{"x-cluster-list-map-keys", len(s.ListMapKeys) > 0 && s.ListType == "set", "list keys on a list that is not of type map", "write x-cluster-list-type: map"},
-		{"x-cluster-list-type", s.ListType == "map" && len(s.ListMapKeys) == 0, "a list of type map has no keys", "add x-cluster-list-map-keys"},
-		{"x-cluster-patch-merge-key", s.PatchMergeKey != "" && !slices.Contains(s.PatchStrategy, "merge"), "a merge key without the merge strategy", "add x-cluster-patch-strategy: [merge]"},
-		{"x-cluster-map-type", s.MapType != "" && s.Type != "object" && s.Ref == "", "x-cluster-map-type on something that is neither an object nor a map", "put it beside type: object"},
-		{"x-cluster-gate-value", s.GateValue != "" && s.FeatureGate == "", "a value for a gate that is not named", "add x-cluster-feature-gate"},
-		{"x-cluster-gate-value", s.GateValue != "" && s.Type != "string", "a gate's value on something that is not a string", "drop it; the field is then dropped"},
-		{"x-cluster-unique", s.Unique != nil && s.Type != "array", "x-cluster-unique on something that is not a list", "put it beside items"},
-		{"x-cluster-max-bytes", s.MaxBytes != nil && s.Type != "string" && s.Additional == nil, "x-cluster-max-bytes on something that is neither a string nor a map", "count items with maxItems"},
-		{"x-cluster-keys", s.KeyCheck != "" && s.Additional == nil, "x-cluster-keys on something that is not a map", "put it beside additionalProperties"},
-		{"x-cluster-rules", s.Rules != nil && s.Type != "object", "x-cluster-rules on something that is not an object", "put them beside properties"},
-		{"items", s.Items != nil && s.Type != "array", "items on something that is not a list", "write type: array"},
-		{"properties", len(s.Properties) > 0 && s.Type != "object", "properties on something that is not an object", "write type: object"},
-		{"additionalProperties", s.Additional != nil && s.Type != "object", "additionalProperties on something that is not a map", "write type: object"},
-	}
-	for _, p := range pairs {
-		if p.wrong {
-			r.fail(r.at(s, p.key), p.fix, "%s", p.what)
-		}
-	}
+	r.takeMapBounds(s)
+	r.checkPairs(s)
+	r.checkBounds(s)
+	r.checkShape(s)
 	r.checkRequired(s)
 	r.placeInner(s)
 	for _, p := range s.Properties {
-		if f := p.Schema; f.Presence == "" && !s.Publishes(p.Name) && zeroSaysMore(f) {
+		f := p.Schema
+		if f.Nullable {
+			f.Null, f.Presence = true, cmp.Or(f.Presence, "explicit")
+		}
+		if f.Presence == "" && !s.Publishes(p.Name) && zeroSaysMore(f) {
 			f.Presence = "explicit"
 		}
 	}
