@@ -154,3 +154,30 @@ func TestCustomPolicyParameters(t *testing.T) {
 	h.awaitCode(shopWidgets, 404)
 	h.run(t, []step{{"without its kind", "POST", mapsPath, "", three, 422, "failed to configure policy: failed to find resource referenced by paramKind: 'shop.example.com/v1, Kind=Widget'"}})
 }
+
+// TestPolicyByNode lets the pods of a node change what is theirs: the token of a pod that has
+// a node names it, as since Kubernetes 1.30.
+func TestPolicyByNode(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(accountsPath, `{"metadata":{"name":"robot"}}`)
+	h.create("/api/v1/nodes", `{"metadata":{"name":"n"}}`)
+	tokens := map[string]string{}
+	for name, node := range map[string]string{"on": `"nodeName":"n",`, "gone": `"nodeName":"gone",`, "waiting": ""} {
+		h.create(podsPath, `{"metadata":{"name":"`+name+`"},"spec":{`+node+`"serviceAccountName":"robot","containers":[{"name":"c","image":"i"}]}}`)
+		tokens[name] = h.post(accountsPath+"/robot/token", `{"spec":{"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"`+name+`"}}}`).field(t, "status.token").(string)
+	}
+	h.create(rbacGroup+"clusterroles", roleOf("maps", `{"apiGroups":[""],"resources":["configmaps"],"verbs":["*"]}`))
+	h.create(rbacGroup+"clusterrolebindings", bindingOf("maps", "ClusterRole", "maps", `{"kind":"ServiceAccount","namespace":"default","name":"robot"}`))
+	h.policyFor("node", `"matchConditions":[{"name":"pods","expression":"request.userInfo.username == 'system:serviceaccount:default:robot'"}],
+		"variables":[{"name":"node","expression":"request.userInfo.extra[?'authentication.kubernetes.io/node-name'][0].orValue('')"}],
+		"validations":[{"expression":"variables.node != ''","message":"not on a node"},{"expression":"variables.node == object.metadata.name","messageExpression":"'only ' + variables.node"}]`, denies)
+	h.each([]roleRequest{
+		{tokens["on"], "POST", mapsPath, `{"metadata":{"name":"n"}}`, 201, ""},
+		{tokens["on"], "POST", mapsPath, `{"metadata":{"name":"m"}}`, 422, "only n"},
+		{tokens["gone"], "POST", mapsPath, `{"metadata":{"name":"gone"}}`, 201, ""},
+		{tokens["waiting"], "POST", mapsPath, `{"metadata":{"name":"m"}}`, 422, "not on a node"},
+		{adminToken, "POST", tokenReviews, `{"spec":{"token":"` + tokens["on"] + `"}}`, 201, `"extra":{"authentication.kubernetes.io/node-name":["n"],"authentication.kubernetes.io/node-uid":["`},
+		{adminToken, "POST", tokenReviews, `{"spec":{"token":"` + tokens["gone"] + `"}}`, 201, `"extra":{"authentication.kubernetes.io/node-name":["gone"],"authentication.kubernetes.io/pod-name":["gone"]`},
+		{adminToken, "POST", tokenReviews, `{"spec":{"token":"` + tokens["waiting"] + `"}}`, 201, `"extra":{"authentication.kubernetes.io/pod-name":["waiting"]`},
+	})
+}

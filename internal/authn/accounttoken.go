@@ -181,6 +181,12 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 	user := ServiceAccount(c.Namespace, c.Account.Name, c.Account.UID)
 	if c.Pod != nil {
 		user.Extra = map[string][]string{podNameExtra: {c.Pod.Name}, podUIDExtra: {c.Pod.UID}}
+		if c.Node != nil && c.Node.Name != "" {
+			user.Extra[nodeNameExtra] = []string{c.Node.Name}
+			if c.Node.UID != "" {
+				user.Extra[nodeUIDExtra] = []string{c.Node.UID}
+			}
+		}
 	}
 	login.identity = Known(user)
 	if login.identity.Audiences = login.standard.Audience; len(login.identity.Audiences) == 0 {
@@ -192,8 +198,11 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 	return login, nil
 }
 
-// The extra values of a user whose token is bound to a pod.
+// The extra values of a user whose token is bound to a pod; those of its node are younger
+// than 1.25.
 const (
+	nodeNameExtra = "authentication." + profile.LabelDomain + "/node-name"
+	nodeUIDExtra  = "authentication." + profile.LabelDomain + "/node-uid"
 	podNameExtra = "authentication." + profile.LabelDomain + "/pod-name"
 	podUIDExtra  = "authentication." + profile.LabelDomain + "/pod-uid"
 )

@@ -21,7 +21,7 @@ import (
 // Reference names the object that a token is bound to.
 type Reference struct {
 	Name string `json:"name"`
-	UID  string `json:"uid"`
+	UID  string `json:"uid,omitempty"`
 }
 
 // AccountToken is the content of a service account's token.
@@ -29,6 +29,7 @@ type AccountToken struct {
 	Namespace string
 	Account   Reference
 	Pod       *Reference // the token is invalid without it; nil for none
+	Node      *Reference // of the pod, for information; nil for none, without a uid if it does not exist
 	Secret    *Reference
 	Audiences []string
 	From, To  time.Time
@@ -64,11 +65,12 @@ func NewTokenIssuer(name string, keyPEM []byte) (*TokenIssuer, error) {
 }
 
 // accountClaims are the claims of 1.25 in addition to those of RFC 7519, under the label
-// domain.
+// domain, and the node of later releases.
 type accountClaims struct {
 	Namespace string     `json:"namespace"`
 	Pod       *Reference `json:"pod,omitempty"`
 	Secret    *Reference `json:"secret,omitempty"`
+	Node      *Reference `json:"node,omitempty"`
 	Account   Reference  `json:"serviceaccount"`
 	Stale     int64      `json:"warnafter,omitempty"` // seconds since 1970
 }
@@ -77,7 +79,7 @@ type accountClaims struct {
 func (i *TokenIssuer) Issue(t AccountToken) (string, error) {
 	standard := jwt.Claims{Issuer: i.name, Subject: AccountName(t.Namespace, t.Account.Name),
 		IssuedAt: jwt.NewNumericDate(t.From), NotBefore: jwt.NewNumericDate(t.From), Expiry: jwt.NewNumericDate(t.To)}
-	claims := accountClaims{Namespace: t.Namespace, Account: t.Account, Pod: t.Pod, Secret: t.Secret}
+	claims := accountClaims{Namespace: t.Namespace, Account: t.Account, Pod: t.Pod, Secret: t.Secret, Node: t.Node}
 	if !t.Stale.IsZero() {
 		claims.Stale = t.Stale.Unix()
 	}

@@ -2,9 +2,11 @@ package endpoints
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -169,9 +171,22 @@ func (x *Endpoints) bindToken(ctx context.Context, t front.Target, ref document.
 		return api.BadRequest("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", t.Name)
 	}
 	token.Pod = &bound
-	return nil
+	node := obj.At("spec", "nodeName").Text()
+	if node == "" {
+		return nil
+	}
+	token.Node = &authn.Reference{Name: strings.Clone(node)}
+	where, done, err := x.reader.Get(ctx, "", "nodes", "", node)
+	defer done()
+	if known := (*api.Error)(nil); errors.As(err, &known) && known.Reason == api.ReasonNotFound {
+		return nil
+	}
+	if err == nil {
+		*token.Node = referenceTo(where)
+	}
+	return err
 }
 
 func referenceTo(obj document.Value) authn.Reference {
-	return authn.Reference{Name: obj.At("metadata", "name").Text(), UID: obj.At("metadata", "uid").Text()}
+	return authn.Reference{Name: strings.Clone(obj.At("metadata", "name").Text()), UID: strings.Clone(obj.At("metadata", "uid").Text())}
 }
