@@ -203,8 +203,8 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 const (
 	nodeNameExtra = "authentication." + profile.LabelDomain + "/node-name"
 	nodeUIDExtra  = "authentication." + profile.LabelDomain + "/node-uid"
-	podNameExtra = "authentication." + profile.LabelDomain + "/pod-name"
-	podUIDExtra  = "authentication." + profile.LabelDomain + "/pod-uid"
+	podNameExtra  = "authentication." + profile.LabelDomain + "/pod-name"
+	podUIDExtra   = "authentication." + profile.LabelDomain + "/pod-uid"
 )
 
 // keysFor are the keys by which a token may be signed, the one that it names first.
