@@ -155,7 +155,7 @@ func TestCustomPolicyParameters(t *testing.T) {
 	h.run(t, []step{{"without its kind", "POST", mapsPath, "", three, 422, "failed to configure policy: failed to find resource referenced by paramKind: 'shop.example.com/v1, Kind=Widget'"}})
 }
 
-// TestPolicyByNode lets the pods of a node change what is theirs: the token of a pod that has
+// TestPolicyByNode lets the pods of a node change their own objects: the token of a pod that has
 // a node names it, as since Kubernetes 1.30.
 func TestPolicyByNode(t *testing.T) {
 	h := startServer(t, nil)
