@@ -146,6 +146,11 @@ lines: ## Count hand-written lines: Go, tests separately, and documents
 compat: ## Compare the documents with openapi/released and list breaking changes
 	go run ./generator compat
 
+.PHONY: release-baseline
+release-baseline: ## Make the documents those of the release VERSION=1.26, which make compat compares with from then on
+	@case "$(VERSION)" in [0-9]*.[0-9]*) ;; *) echo "write make release-baseline VERSION=1.26"; exit 2;; esac
+	go run ./generator release-baseline --version $(VERSION)
+
 REFERENCE := $(CURDIR)/.tmp/reference
 DIFFER := $(CURDIR)/.tmp/differ
 

@@ -49,30 +49,31 @@ type Schema struct {
 	MaxItems         *int
 
 	// The x-cluster-… extensions.
-	Rules         []Demand // x-cluster-rules
-	Unique        []string // x-cluster-unique
-	KeyCheck      string   // x-cluster-keys
-	MaxBytes      *int     // x-cluster-max-bytes
-	Why           string   // x-cluster-why
-	Binary        int      // x-cluster-binary: its number, or that which follows from the fields before it
-	BinaryOuter   int      // x-cluster-binary-outer of the object that has the field
-	Presence      string   // x-cluster-presence: implicit | explicit | always
-	ListType      string   // x-cluster-list-type: atomic | set | map
-	ListMapKeys   []string // x-cluster-list-map-keys
-	MapType       string   // x-cluster-map-type: atomic | granular
-	PatchStrategy []string // x-cluster-patch-strategy: merge | retainKeys | replace
-	PatchMergeKey string   // x-cluster-patch-merge-key
-	Immutable     bool     // x-cluster-immutable
-	PreserveAny   bool     // x-cluster-preserve-unknown-fields
-	DefaultHook   bool     // x-cluster-hooks: [default]
-	ValidateHook  bool     // x-cluster-hooks: [validate]
-	SkipHook      bool     // x-cluster-hooks: [skip]
-	HookRevision  int      // x-cluster-hook-revision
-	Goname        string   // x-cluster-go-name, where the derived name would clash
-	BinaryForm    string   // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings
-	Objects       string   // x-cluster-objects: a $ref for values that are objects; with x-cluster-preserve-unknown-fields
-	RoundUp       bool     // x-cluster-round-up: of a quantity
-	FormatCheck   string   // x-cluster-format: a named check of a string, e.g. "dns1123-label"
+	Rules         []Demand     // x-cluster-rules
+	Unique        []string     // x-cluster-unique
+	KeyCheck      string       // x-cluster-keys
+	MaxBytes      *int         // x-cluster-max-bytes
+	Why           string       // x-cluster-why
+	Binary        int          // x-cluster-binary: its number, or that which follows from the fields before it
+	BinaryOuter   int          // x-cluster-binary-outer of the object that has the field
+	Reserved      []WireNumber // x-cluster-binary-reserved: numbers of fields that are gone
+	Presence      string       // x-cluster-presence: implicit | explicit | always
+	ListType      string       // x-cluster-list-type: atomic | set | map
+	ListMapKeys   []string     // x-cluster-list-map-keys
+	MapType       string       // x-cluster-map-type: atomic | granular
+	PatchStrategy []string     // x-cluster-patch-strategy: merge | retainKeys | replace
+	PatchMergeKey string       // x-cluster-patch-merge-key
+	Immutable     bool         // x-cluster-immutable
+	PreserveAny   bool         // x-cluster-preserve-unknown-fields
+	DefaultHook   bool         // x-cluster-hooks: [default]
+	ValidateHook  bool         // x-cluster-hooks: [validate]
+	SkipHook      bool         // x-cluster-hooks: [skip]
+	HookRevision  int          // x-cluster-hook-revision
+	Goname        string       // x-cluster-go-name, where the derived name would clash
+	BinaryForm    string       // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings
+	Objects       string       // x-cluster-objects: a $ref for values that are objects; with x-cluster-preserve-unknown-fields
+	RoundUp       bool         // x-cluster-round-up: of a quantity
+	FormatCheck   string       // x-cluster-format: a named check of a string, e.g. "dns1123-label"
 
 	FeatureGate string // x-cluster-feature-gate
 	GateValue   string // x-cluster-gate-value, with it
@@ -104,6 +105,19 @@ type Schema struct {
 	Anchor   string   // $anchor: a name for references, of a type with a name
 	Nullable bool     // null is a value: Null is set, and required members may be null
 	Further  *Further // nil for none
+}
+
+// WireNumber is the number of a field in the binary form of an object, inside an embedded
+// message if Outer is not 0 (More.Outer).
+type WireNumber struct{ Outer, Number int }
+
+// String is the number as documents write it: "4", or "2.4" inside the message 2.
+func (n WireNumber) String() string {
+	text := fmt.Sprint(n.Number)
+	for outer := n.Outer; outer != 0; outer >>= OuterBits {
+		text = fmt.Sprint(outer&MostOuter) + "." + text
+	}
+	return text
 }
 
 // Property is a named schema.

@@ -3,20 +3,18 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/capstan-dev/capstan/generator/internal/compat"
 )
 
 // Main runs a command at the root of the project in the working directory, and ends the
-// process: with 1 when the documents are wrong or, for compat, when something breaks.
+// process: with 1 when the documents are wrong or something breaks, with 2 when compat cannot read a
+// side.
 func Main() {
 	if err := Run(".", os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(codeOf(err))
 	}
 }
 
@@ -26,18 +24,17 @@ func Run(root string, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		command = args[0]
 	}
+	switch command {
+	case "compat":
+		return compatCommand(root, args[1:], out)
+	case "release-baseline":
+		return releaseBaseline(root, args[1:], out)
+	}
 	if len(args) > 1 {
 		return fmt.Errorf("%s takes no arguments: remove %q", command, args[1:])
 	}
-	switch command {
-	case "generate":
+	if command == "generate" {
 		return generate(root, emitters(), out)
-	case "compat":
-		breaking, err := compat.Run(root, out)
-		if err == nil && breaking {
-			err = errors.New("the documents break what was released: take the changes back, or make them in a new version")
-		}
-		return err
 	}
-	return fmt.Errorf("unknown command %q: the commands are generate and compat", command)
+	return fmt.Errorf("unknown command %q: the commands are generate, compat and release-baseline", command)
 }

@@ -135,8 +135,10 @@ func TestCommands(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"generat"}, `unknown command "generat": the commands are generate and compat`},
-		{[]string{"compat", "x"}, `compat takes no arguments: remove ["x"]`},
+		{[]string{"generat"}, `unknown command "generat": the commands are generate, compat and release-baseline`},
+		{[]string{"compat", "x", "."}, "x: there is no such file or folder; write a folder, a file, release, git:REVISION or a URL"},
+		{[]string{"compat", ".", ".", "x"}, `compat takes two sides: remove ["x"]`},
+		{[]string{"release-baseline"}, "release-baseline needs --version, like --version 1.26, and nothing else"},
 	} {
 		if err := Run(t.TempDir(), c.args, &bytes.Buffer{}); err == nil || err.Error() != c.want {
 			t.Errorf("%v: error %v, want %s", c.args, err, c.want)

@@ -74,7 +74,11 @@ func (d *documents) readAll() {
 		}
 	}
 	for _, name := range d.list("openapi", "openapi/released") {
-		if name == "openapi/profile.yaml" {
+		switch name {
+		case "openapi/profile.yaml":
+			continue
+		case "openapi/promises.yaml":
+			d.model.Promises = d.promises(name)
 			continue
 		}
 		if n, text, ok := d.file(name); ok {

@@ -74,10 +74,23 @@ func (n node) with(y *yaml.Node) node {
 	return node{y, file, n.files}
 }
 
+// mostBytes is the greatest size of a document.
+const mostBytes = 8 << 20
+
 // file parses one document, named relative to the project's root. The names of
 // the profile are filled in before.
 func (r *reader) file(name string) (n node, text []byte, ok bool) {
-	text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
+	path := filepath.Join(r.root, filepath.FromSlash(name))
+	switch info, err := os.Lstat(path); {
+	case err != nil:
+	case info.Mode()&os.ModeSymlink != 0:
+		r.fail(schema.Position{File: name, Line: 1}, "copy the document to this place", "the document is a link, which may lead out of the folder")
+		return node{}, nil, false
+	case info.Size() > mostBytes:
+		r.fail(schema.Position{File: name, Line: 1}, "split it; a type has a file of its own", "the document has %d MiB, more than %d", info.Size()>>20, mostBytes>>20)
+		return node{}, nil, false
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		r.fail(schema.Position{File: name, Line: 1}, "make it a readable file", "the document cannot be read")
 		return node{}, nil, false

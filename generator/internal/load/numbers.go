@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -58,6 +60,21 @@ func (r *reader) outerAt(n node) (outer int) {
 	return outer
 }
 
+// reservedNumbers reads the numbers of fields that are gone, which no field may take.
+func (r *reader) reservedNumbers(to *[]schema.WireNumber) func(node) {
+	return func(n node) {
+		for _, item := range r.items(n) {
+			n := schema.WireNumber{}
+			if dot := strings.LastIndexByte(item.Value, '.'); dot >= 0 {
+				n.Outer = r.outerAt(item.with(&yaml.Node{Value: item.Value[:dot], Line: item.Line}))
+				item = item.with(&yaml.Node{Value: item.Value[dot+1:], Line: item.Line})
+			}
+			n.Number = r.numberAt(item)
+			*to = append(*to, n)
+		}
+	}
+}
+
 // innerMessages reads {number: [member, ...]}.
 func (r *reader) innerMessages(s *schema.Schema) func(node) {
 	return func(n node) {
@@ -107,6 +124,9 @@ func numberFields(s *schema.Schema) {
 		numberFields(f)
 		if f.Binary == 0 && s.Binary != noNumber {
 			f.Binary = numberAfter(last[f.BinaryOuter])
+			for slices.Contains(s.Reserved, schema.WireNumber{Outer: f.BinaryOuter, Number: f.Binary}) {
+				f.Binary = numberAfter(f.Binary)
+			}
 		}
 		last[f.BinaryOuter] = max(last[f.BinaryOuter], f.Binary)
 		for outer := f.BinaryOuter; outer != 0; outer >>= schema.OuterBits {
@@ -155,6 +175,11 @@ func (d *documents) checkNumbers(s *schema.Schema) {
 	for _, p := range append(say, follow...) {
 		at := wireNumber{p.Schema.BinaryOuter, p.Schema.Binary}
 		if at.number == 0 {
+			continue
+		}
+		if n := (schema.WireNumber{Outer: at.outer, Number: at.number}); slices.Contains(s.Reserved, n) {
+			d.fail(d.at(p.Schema, "x-cluster-binary"), fmt.Sprintf("write x-cluster-binary: %d, the next free number", numberAfter(last[at.outer])),
+				"the binary number %s of %s is reserved: a field that is gone had it", n, p.Name)
 			continue
 		}
 		other := taken[at]

@@ -80,6 +80,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 
 		"x-cluster-binary":                  r.binaryNumber(&s.Binary),
 		"x-cluster-binary-outer":            r.innerMessages(s),
+		"x-cluster-binary-reserved":         r.reservedNumbers(&s.Reserved),
 		"x-cluster-presence":                r.word(&s.Presence, "presence", "implicit", "explicit", "always"),
 		"x-cluster-list-type":               r.word(&s.ListType, "list type", "atomic", "set", "map"),
 		"x-cluster-list-map-keys":           r.texts(&s.ListMapKeys),

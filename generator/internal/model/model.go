@@ -22,6 +22,7 @@ type Profile struct {
 type Model struct {
 	Profile       Profile
 	GroupVersions []*GroupVersion
+	Promises      *Promises // nil without openapi/promises.yaml
 }
 
 // GroupVersion is one openapi/<dir>.yaml with the schemas of schemas/<dir>/.
@@ -150,4 +151,43 @@ type Conversion struct {
 type Copy struct {
 	Name  string
 	Below []Copy
+}
+
+// Promises are the parts of the API outside of resources that clients and operators count
+// on (openapi/promises.yaml), by name.
+type Promises struct {
+	Gates   map[string]Gate
+	Metrics map[string]Metric
+	Flags   map[string]Flag
+}
+
+// Gate is a feature gate.
+type Gate struct {
+	Pos    schema.Position
+	Stage  string // alpha, beta, stable, deprecated
+	Off    bool   // beta: off by default
+	Locked bool   // deprecated: it was stable before
+	Since  string // the release in which it reached the stage; "" for an unknown one
+}
+
+// On reports whether the feature is on by default.
+func (g Gate) On() bool {
+	return g.Stage == "stable" || g.Stage == "beta" && !g.Off
+}
+
+// Metric is a metric that the server exposes.
+type Metric struct {
+	Pos        schema.Position
+	Type       string // counter, gauge, histogram
+	Stability  string // alpha, stable
+	Labels     []string
+	Buckets    []string
+	Deprecated string // the release in which it was; "" for not
+}
+
+// Flag is a flag of the server.
+type Flag struct {
+	Pos        schema.Position
+	Default    string
+	Deprecated string
 }

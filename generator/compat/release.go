@@ -1,0 +1,291 @@
+package compat
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Released is the folder of the last release's documents, below the root of a project.
+const Released = "openapi/released"
+
+const (
+	releaseFile = "release.yaml"
+	dateForm    = time.DateOnly
+)
+
+// Release is the identity of released documents, in release.yaml next to them.
+type Release struct {
+	Version string // "1.25", or with more digits
+	Date    string // 2026-11-22
+	Earlier []struct{ Version, Date string }
+	// Served has the release that first served a group version, by its directory, and
+	// Deprecated the one that announced the end of a resource, by directory/plural.
+	Served     map[string]string
+	Deprecated map[string]string
+	// Resources, Fields and Rules are floors for the counts of a comparison with the release.
+	Resources, Fields, Rules int
+}
+
+// numbers are the first two of a version.
+func numbers(version string) (major, minor int) {
+	parts := append(strings.Split(strings.TrimPrefix(version, "v"), "."), "0")
+	major, _ = strconv.Atoi(parts[0])
+	minor, _ = strconv.Atoi(strings.TrimRight(parts[1], "+"))
+	return major, minor
+}
+
+func (r Release) major() int { major, _ := numbers(r.Version); return major }
+func (r Release) minor() int { _, minor := numbers(r.Version); return minor }
+
+// before reports whether another version comes after the release.
+func (r Release) before(version string) bool {
+	major, minor := numbers(version)
+	return major > r.major() || major == r.major() && minor > r.minor()
+}
+
+// releasesSince counts the minor versions after another one.
+func (r Release) releasesSince(version string) int {
+	major, minor := numbers(version)
+	if major != r.major() {
+		return (r.major() - major) * 100
+	}
+	return r.minor() - minor
+}
+
+func (r Release) date() time.Time {
+	date, _ := time.Parse(dateForm, r.Date)
+	return date
+}
+
+// dateOf is the date of the release or an earlier one.
+func (r *Release) dateOf(version string) (time.Time, bool) {
+	for _, e := range append(r.Earlier, struct{ Version, Date string }{r.Version, r.Date}) {
+		if cmpVersion(e.Version, version) == e.Version && cmpVersion(version, e.Version) == version {
+			date, err := time.Parse(dateForm, e.Date)
+			return date, err == nil
+		}
+	}
+	return time.Time{}, false
+}
+
+// ReadRelease reads the release.yaml of a folder. A folder without one is not a release.
+func ReadRelease(dir string) (*Release, error) {
+	path := filepath.Join(dir, releaseFile)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	r := &Release{}
+	d := yaml.NewDecoder(file)
+	d.KnownFields(true)
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("%s: %s; write it with make release-baseline", path, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("%s:1: %w", path, err)
+	}
+	return r, nil
+}
+
+func (r *Release) check() error {
+	if !versionText(r.Version) {
+		return fmt.Errorf("the version %q is not a version; write one like \"1.25\", in quotes", r.Version)
+	}
+	if _, err := time.Parse(dateForm, r.Date); err != nil {
+		return fmt.Errorf("the date %q is not a date; write one like 2026-11-22", r.Date)
+	}
+	for _, e := range r.Earlier {
+		if _, err := time.Parse(dateForm, e.Date); err != nil || !versionText(e.Version) {
+			return fmt.Errorf("the earlier release %q of %q is not one; write a version and a date", e.Version, e.Date)
+		}
+		if r.before(e.Version) || e.Date > r.Date {
+			return fmt.Errorf("the earlier release %s is later than %s; swap them", e.Version, r.Version)
+		}
+	}
+	return nil
+}
+
+func versionText(v string) bool {
+	parts := strings.Split(strings.TrimPrefix(v, "v"), ".")
+	for _, p := range parts {
+		if n, err := strconv.Atoi(p); err != nil || n < 0 || n > 10_000 {
+			return false
+		}
+	}
+	return len(parts) >= 2 && len(parts) <= 3
+}
+
+// Baseline reads the released documents of a project. Without any the error names the group
+// versions that could break unseen.
+func Baseline(root string, today time.Time) (*Surface, error) {
+	dir := filepath.Join(root, filepath.FromSlash(Released))
+	release, err := ReadRelease(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		now, err := Documents(root)
+		if err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s:1: there is no release to compare %s with; write one with make release-baseline VERSION=…", Released+"/"+releaseFile, list(servedDirs(now)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if release.date().After(today.AddDate(0, 0, 1)) {
+		return nil, fmt.Errorf("%s:1: the release %s is of %s, in the future; set the clock, or the date", Released+"/"+releaseFile, release.Version, release.Date)
+	}
+	old, err := Documents(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the released documents cannot be read; take them from version control:\n%w", err)
+	}
+	old.Name, old.Release, old.prefix = "release "+release.Version, release, Released+"/"
+	return old, old.complete(Released + "/" + releaseFile)
+}
+
+// complete checks that a release has all group versions that it says it has.
+func (s *Surface) complete(file string) error {
+	var missing, unnamed []string
+	for _, d := range sorted(s.Release.Served) {
+		if v := s.find(d); v == nil || !v.Served {
+			missing = append(missing, d)
+		}
+	}
+	for _, d := range servedDirs(s) {
+		if s.Release.Served[d] == "" {
+			unnamed = append(unnamed, d)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return fmt.Errorf("%s:1: the baseline is not complete: %s served %s, whose documents are missing; take them from version control, or write the baseline anew with make release-baseline VERSION=…", file, s.Release.Version, list(missing))
+	case len(unnamed) > 0:
+		return fmt.Errorf("%s:1: the baseline does not say when %s was served first; write it anew with make release-baseline VERSION=…", file, list(unnamed))
+	}
+	return nil
+}
+
+func servedDirs(s *Surface) (dirs []string) {
+	for _, v := range s.versions {
+		if v.Served {
+			dirs = append(dirs, v.Dir)
+		}
+	}
+	return dirs
+}
+
+// WriteBaseline replaces the released documents of a project by the present ones, as a
+// release. The old ones stay until the new ones are complete.
+func WriteBaseline(root, version string, date time.Time) error {
+	now, err := Documents(root)
+	if err != nil {
+		return err
+	}
+	release := &Release{Version: version, Date: date.Format(dateForm), Served: map[string]string{}, Deprecated: map[string]string{}}
+	dir := filepath.Join(root, filepath.FromSlash(Released))
+	old, err := ReadRelease(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if old != nil {
+		release.Earlier = slices.Insert(slices.Clone(old.Earlier), 0, struct{ Version, Date string }{old.Version, old.Date})
+		release.Earlier = slices.DeleteFunc(release.Earlier, func(e struct{ Version, Date string }) bool { return e.Version == version })
+	}
+	if err := release.check(); err != nil {
+		return err
+	}
+	counts := Compare(now, now, Options{}).Counts
+	release.Resources, release.Fields, release.Rules = counts.Resources, counts.Fields, counts.Rules
+	for _, v := range now.versions {
+		if !v.Served {
+			continue
+		}
+		release.Served[v.Dir] = version
+		if old != nil && old.Served[v.Dir] != "" {
+			release.Served[v.Dir] = old.Served[v.Dir]
+		}
+		for _, r := range v.resources {
+			key := v.Dir + "/" + r.Plural
+			if r.DeprecatedSince == "" {
+				continue
+			}
+			if release.Deprecated[key] = cmpVersion(r.DeprecatedSince, version); old != nil && old.Deprecated[key] != "" {
+				release.Deprecated[key] = old.Deprecated[key]
+			} else if old == nil {
+				release.Deprecated[key] = r.DeprecatedSince // the documents are all that is known
+			}
+		}
+	}
+	return replaceBaseline(root, dir, release)
+}
+
+// replaceBaseline writes the folder next to its place, and moves it there.
+func replaceBaseline(root, dir string, release *Release) (err error) {
+	if err := os.MkdirAll(filepath.Join(root, ".tmp"), 0o755); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp(filepath.Join(root, ".tmp"), "baseline-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	fresh := filepath.Join(scratch, "new")
+	for _, name := range []string{"openapi", "schemas"} {
+		if err := copyDocuments(filepath.Join(root, name), filepath.Join(fresh, name)); err != nil {
+			return err
+		}
+	}
+	text, err := yaml.Marshal(release)
+	if err != nil {
+		return err
+	}
+	head := "# The released documents, which make compat compares with. Written by make release-baseline.\n"
+	if err := os.WriteFile(filepath.Join(fresh, releaseFile), append([]byte(head), text...), 0o644); err != nil {
+		return err
+	}
+	if _, err := Documents(fresh); err != nil {
+		return fmt.Errorf("the copied documents cannot be read:\n%w", err)
+	}
+	if err := os.Rename(dir, filepath.Join(scratch, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(fresh, dir); err != nil {
+		return errors.Join(err, os.Rename(filepath.Join(scratch, "old"), dir))
+	}
+	return nil
+}
+
+// copyDocuments copies the YAML files of a folder, without examples and releases.
+func copyDocuments(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if rel == "released" || rel == "examples" {
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		if filepath.Ext(path) != ".yaml" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), text, 0o644)
+	})
+}

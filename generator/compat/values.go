@@ -1,0 +1,315 @@
+package compat
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// rules are the demands of a shape on its values.
+type rules struct {
+	enum     []string // sorted; nil for any
+	openEnum bool     // others are not refused
+	text     texts
+	bytes    int // math.MaxInt for no limit
+	low      bound
+	high     bound // negated, so that a greater one is the tighter
+	least    int   // elements of a list, entries of a map
+	most     int   // math.MaxInt for no limit
+	unique   []string
+	entries  texts // names in a map
+	demands  []schema.Demand
+}
+
+// bound is the lower end of an interval.
+type bound struct {
+	at   float64 // -Inf for none
+	open bool    // at itself is not in it
+}
+
+// tighter reports whether a bound excludes values that another allows.
+func (b bound) tighter(o bound) bool { return b.at > o.at || b.at == o.at && b.open && !o.open }
+
+func rulesOf(s *schema.Schema) rules {
+	r := rules{openEnum: s.OpenEnum, text: texts{most: math.MaxInt}, entries: texts{most: math.MaxInt}, bytes: countOf(s.MaxBytes, math.MaxInt),
+		least: countOf(s.MinItems, 0), most: countOf(s.MaxItems, math.MaxInt), demands: s.Rules}
+	r.text.least, r.text.most = countOf(s.MinLength, 0), countOf(s.MaxLength, math.MaxInt)
+	if s.Pattern != "" {
+		r.text.patterns = []string{s.Pattern}
+	}
+	if s.FormatCheck != "" {
+		r.text.checks = []string{s.FormatCheck}
+	}
+	if s.KeyCheck != "" {
+		r.entries.checks = []string{s.KeyCheck}
+	}
+	if s.Enum != nil {
+		r.enum = slices.Compact(slices.Sorted(slices.Values(s.Enum)))
+	}
+	if s.Unique != nil {
+		r.unique = slices.Sorted(slices.Values(s.Unique))
+	}
+	r.low = lowest(s.Minimum, s.ExclusiveMinimum)
+	r.high = lowest(negative(s.Maximum), negative(s.ExclusiveMaximum))
+	if s.Type == "integer" {
+		whole := func(b bound, limit float64) bound {
+			if up := math.Ceil(b.at); up == b.at && b.open {
+				b.at = up + 1
+			} else {
+				b.at = up
+			}
+			return bound{at: max(b.at, limit)}
+		}
+		low, high := -float64(1<<63), -float64(1<<63-1)
+		if s.Format == "int32" {
+			low, high = -float64(1<<31), -float64(1<<31-1)
+		}
+		r.low, r.high = whole(r.low, low), whole(r.high, high)
+	}
+	return r
+}
+
+// countOf is a count that a schema may say. 0 as a greatest one is none.
+func countOf(n *int, absent int) int {
+	if n == nil || *n == 0 {
+		return absent
+	}
+	return *n
+}
+
+func negative(v *float64) *float64 {
+	if v == nil {
+		return nil
+	}
+	n := -*v
+	return &n
+}
+
+// lowest is the tighter of an inclusive and an exclusive bound.
+func lowest(inclusive, exclusive *float64) bound {
+	b := bound{at: math.Inf(-1)}
+	if inclusive != nil {
+		b.at = *inclusive
+	}
+	if exclusive != nil {
+		if e := (bound{*exclusive, true}); e.tighter(b) {
+			b = e
+		}
+	}
+	return b
+}
+
+// values compares the rules for the values of a type.
+func (c *comparison) values(u use, old, now *shape, path string) {
+	closed := len(old.enum) > 0 && !old.openEnum
+	find := func(rule, format string, args ...any) { c.find(u, rule, now.pos, path, format, args...) }
+	switch {
+	case now.enum == nil || now.openEnum:
+	case !closed:
+		find("enum-added", "takes only %s now", strings.Join(now.enum, ", "))
+	}
+	for _, v := range old.enum {
+		if len(now.enum) > 0 && !now.openEnum && closed && !slices.Contains(now.enum, v) {
+			find("enum-value-removed", "no longer takes %q", v)
+		} else if closed && !now.text.holds(v) {
+			find("pattern-changed", "no longer takes %q", v)
+		}
+	}
+	if old.enum != nil && now.enum == nil {
+		find("enum-value-added", "has any value now")
+	}
+	for _, v := range now.enum {
+		if len(old.enum) > 0 && !slices.Contains(old.enum, v) {
+			find("enum-value-added", "has the new value %q", v)
+		}
+	}
+	if why := old.textsOf().within(now.text); why != "" && !closed {
+		rule := "pattern-changed"
+		if strings.HasPrefix(why, "it has to have") || strings.HasPrefix(why, "it may have") {
+			rule = "bounds-tightened"
+		}
+		find(rule, "is a narrower text: %s", why)
+	}
+	if why := old.entries.within(now.entries); why != "" {
+		find("pattern-changed", "has narrower keys: %s", why)
+	}
+	c.bounds(u, old, now, path)
+	for i := range now.demands {
+		if d := &now.demands[i]; !demanded(old.demands, d) {
+			find("rule-added", "has to keep a rule: %s", cmp.Or(d.Why, strings.Join(strings.Fields(d.Finds), " "), pathOf(d)))
+		}
+	}
+}
+
+func pathOf(d *schema.Demand) string {
+	if len(d.Then) == 0 {
+		return ""
+	}
+	return strings.Join(d.Then[0].Path, ".")
+}
+
+// textsOf are the strings of a shape, whose bytes bound their characters.
+func (t *shape) textsOf() texts {
+	set := t.text
+	set.most = min(set.most, t.bytes)
+	return set
+}
+
+// bounds compares the numbers among the rules.
+func (c *comparison) bounds(u use, old, now *shape, path string) {
+	tightened := func(what string, tighter bool, limit any) {
+		if tighter {
+			c.find(u, "bounds-tightened", now.pos, path, "%s allows less: %v", what, limit)
+		}
+	}
+	tightened("the minimum", now.low.tighter(old.low), now.low.at)
+	tightened("the maximum", now.high.tighter(old.high), -now.high.at)
+	bytes := old.bytes
+	if m := old.textsOf().plain(); len(m.checks) > 0 && m.most < math.MaxInt { // named checks allow ASCII only
+		bytes = min(bytes, m.most)
+	}
+	if closed := len(old.enum) > 0 && !old.openEnum; !closed || slices.ContainsFunc(old.enum, func(v string) bool { return len(v) > now.bytes }) {
+		tightened("x-cluster-max-bytes", now.bytes < bytes, now.bytes)
+	}
+	what := map[bool]string{true: "Properties", false: "Items"}[now.kind != "list"]
+	tightened("min"+what, now.least > old.least, now.least)
+	tightened("max"+what, now.most < old.most, now.most)
+	if now.unique != nil && (old.unique == nil || !coversUnique(old.unique, now.unique)) {
+		tightened("x-cluster-unique", true, "elements may not have the same "+strings.Join(now.unique, ", "))
+	}
+}
+
+// coversUnique reports whether elements that differ by some members differ by others too.
+func coversUnique(old, now []string) bool {
+	if slices.Equal(now, []string{"."}) {
+		return true
+	}
+	return !slices.ContainsFunc(old, func(name string) bool {
+		return !slices.Contains(now, name) && !slices.Contains(now, name+"?")
+	})
+}
+
+// demanded reports whether the rules refuse all that another one refuses, if that can be
+// seen from their parts. Messages do not matter.
+func demanded(given []schema.Demand, d *schema.Demand) bool {
+	asStrict := func(o *schema.Demand) bool {
+		return slices.Equal(o.Each, d.Each) && followAll(d.If, o.If) && followAll(d.Was, o.Was)
+	}
+	if d.Finds != "" {
+		return slices.ContainsFunc(given, func(o schema.Demand) bool { return sameExpression(o.Finds, d.Finds) && asStrict(&o) })
+	}
+	for i := range d.Then {
+		if !slices.ContainsFunc(given, func(o schema.Demand) bool { return o.Finds == "" && asStrict(&o) && followAll(o.Then, d.Then[i:i+1]) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameExpression compares two expressions without the white space outside of their texts.
+func sameExpression(a, b string) bool { return spaceless(a) == spaceless(b) }
+
+func spaceless(text string) string {
+	var b strings.Builder
+	quote := rune(0)
+	var before rune
+	for _, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote && before != '\\' {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case r == ' ' || r == '\n' || r == '\t':
+			r = ' '
+			if before == ' ' || !wordy(before) {
+				continue
+			}
+		case before == ' ' && !wordy(r):
+			text := b.String()
+			b.Reset()
+			b.WriteString(strings.TrimSuffix(text, " "))
+		}
+		before = r
+		b.WriteRune(r)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// wordy reports whether space after or before a character may part two words.
+func wordy(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// followAll reports whether each of the tests follows from one of the given ones.
+func followAll(given, tests []schema.Test) bool {
+	return !slices.ContainsFunc(tests, func(t schema.Test) bool {
+		return !slices.ContainsFunc(given, func(g schema.Test) bool { return follows(&g, &t) })
+	})
+}
+
+// follows reports whether a value that passes the test g passes the test t.
+func follows(g, t *schema.Test) bool {
+	if !slices.Equal(g.Path, t.Path) {
+		return false
+	}
+	some := func(values []string) bool { return !slices.Contains(values, "") }
+	switch t.Is {
+	case schema.Set:
+		if g.Is == schema.Filled || g.Is == schema.In && some(g.Values) || g.Is == schema.Single {
+			return true
+		}
+	case schema.Filled:
+		if g.Is == schema.In && some(g.Values) || g.Is == schema.Single {
+			return true
+		}
+	case schema.Empty:
+		if g.Is == schema.Unset {
+			return true
+		}
+	case schema.NotIn:
+		if g.Is == schema.In && !slices.ContainsFunc(g.Values, func(v string) bool { return slices.Contains(t.Values, v) }) {
+			return true
+		}
+	case schema.In:
+		if slices.Contains(t.Values, "") && (g.Is == schema.Unset || g.Is == schema.Empty) {
+			return true
+		}
+	case schema.AtLeast:
+		if g.Is == schema.Above && slices.Equal(g.Than, t.Than) {
+			return true
+		}
+	}
+	if g.Is != t.Is || !slices.Equal(g.Than, t.Than) || g.Most > t.Most {
+		return false
+	}
+	switch g.Is {
+	case schema.In, schema.Only:
+		return within(g.Values, t.Values)
+	case schema.NotIn, schema.Contains, schema.Lacks:
+		return within(t.Values, g.Values)
+	case schema.Formed:
+		return texts{checks: g.Values, most: math.MaxInt}.within(texts{checks: t.Values, most: math.MaxInt}) == ""
+	}
+	return slices.Equal(g.Values, t.Values)
+}
+
+// within reports whether all elements of a are in b.
+func within(a, b []string) bool {
+	return !slices.ContainsFunc(a, func(v string) bool { return !slices.Contains(b, v) })
+}
+
+// unlike reports a list of words that differs from another one, in any order.
+func unlike(a, b []string) bool { return !within(a, b) || !within(b, a) }
+
+func list(words []string) string {
+	if len(words) == 0 {
+		return "none"
+	}
+	return fmt.Sprint(strings.Join(words, ", "))
+}

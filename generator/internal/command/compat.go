@@ -1,0 +1,156 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/generator/compat"
+)
+
+// compatUsage is the help of the command.
+const compatUsage = `capstan-gen compat [flags] [OLD [NEW]]
+
+Lists the changes between two states of an API that break clients, stored objects or
+promises. OLD is the last release by default, NEW the documents in the working directory.
+Each is one of
+  release, release:1.25    openapi/released
+  git:v1.2                 the documents in a revision
+  a folder                 with openapi/ and schemas/
+  a file                   custom resource definitions, or an OpenAPI 3 document
+  https://host:6443        a running server, with --kubeconfig
+It ends with 0 if nothing breaks, 1 if something does, 2 if a side cannot be read.
+`
+
+// failure is an error with the exit code of the process.
+type failure struct {
+	code int
+	error
+}
+
+// Unwrap returns the mistake.
+func (f failure) Unwrap() error { return f.error }
+
+// codeOf is the exit code for an error.
+func codeOf(err error) int {
+	var f failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return 1
+}
+
+// compatCommand compares two sides.
+func compatCommand(root string, args []string, out io.Writer) error {
+	wrong := func(err error) error { return failure{2, err} }
+	flags := flag.NewFlagSet("compat", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.Usage = func() { _, _ = fmt.Fprint(out, compatUsage+"\n"); flags.PrintDefaults() }
+	format := flags.String("format", "human", "form of the report: "+strings.Join(compat.Formats(), ", "))
+	config := flags.String("config", "", "file with levels of rules and accepted findings; compat.yaml if it exists")
+	release := flags.String("release", "", "version that the new side will have; the next minor one after the old side")
+	kubeconfig := flags.String("kubeconfig", "", "kubeconfig with the credentials for servers")
+	kubecontext := flags.String("context", "", "context of the kubeconfig")
+	rules := flags.Bool("rules", false, "list the rules")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return wrong(err)
+	}
+	if *rules {
+		return listRules(out)
+	}
+	source := compat.Source{Root: root, Kubeconfig: *kubeconfig, Context: *kubecontext, Now: time.Now().UTC()}
+	report, err := compareSides(source, flags.Args(), *config, *release)
+	if err != nil {
+		return wrong(err)
+	}
+	if err := report.Write(out, *format); err != nil {
+		return wrong(err)
+	}
+	if report.Breaking() {
+		return errors.New("the new side breaks the old one: take the changes back, or make them in a new version")
+	}
+	return nil
+}
+
+// compareSides opens the sides that arguments name, and compares them.
+func compareSides(source compat.Source, sides []string, configFile, release string) (*compat.Report, error) {
+	if len(sides) > 2 {
+		return nil, fmt.Errorf("compat takes two sides: remove %q", sides[2:])
+	}
+	options := compat.Options{Release: release, Now: source.Now}
+	if configFile == "" {
+		if found, _ := filepath.Glob(filepath.Join(source.Root, "compat.yaml")); len(found) > 0 {
+			configFile = found[0]
+		}
+	}
+	if configFile != "" {
+		config, err := compat.ReadConfig(configFile)
+		if err != nil {
+			return nil, err
+		}
+		options.Config = config
+	}
+	sides = append(sides, []string{"release", source.Root}[len(sides):]...)
+	ctx := context.Background()
+	old, err := source.Open(ctx, sides[0])
+	if err != nil {
+		return nil, err
+	}
+	now, err := source.Open(ctx, sides[1])
+	if err != nil {
+		return nil, err
+	}
+	return compat.Compare(old, now, options), nil
+}
+
+func listRules(out io.Writer) error {
+	for _, r := range compat.Rules() {
+		if _, err := fmt.Fprintf(out, "%-32s %-8s %s; %s\n", r.ID, r.Level, r.Why, r.Mend); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releaseBaseline replaces openapi/released by the present documents, unless they break
+// the last release.
+func releaseBaseline(root string, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("release-baseline", flag.ContinueOnError)
+	flags.SetOutput(out)
+	version := flags.String("version", "", "version of the release, like 1.26")
+	date := flags.String("date", "", "date of the release, like 2026-11-22; today without it")
+	if err := flags.Parse(args); err != nil {
+		return failure{2, err}
+	}
+	day := time.Now().UTC()
+	if *date != "" {
+		var err error
+		if day, err = time.Parse(time.DateOnly, *date); err != nil {
+			return failure{2, fmt.Errorf("the date %q is not a date; write one like 2026-11-22", *date)}
+		}
+	}
+	if *version == "" || flags.NArg() > 0 {
+		return failure{2, errors.New("release-baseline needs --version, like --version 1.26, and nothing else")}
+	}
+	if known, err := compat.ReadRelease(filepath.Join(root, filepath.FromSlash(compat.Released))); err == nil {
+		report, err := compareSides(compat.Source{Root: root, Now: day}, nil, "", *version)
+		if err != nil {
+			return failure{2, err}
+		}
+		if report.Breaking() {
+			return errors.Join(report.Write(out, "human"), fmt.Errorf("the documents break release %s, so they cannot be released: take the changes back, or accept the findings in compat.yaml", known.Version))
+		}
+	}
+	if err := compat.WriteBaseline(root, *version, day); err != nil {
+		return failure{2, err}
+	}
+	_, err := fmt.Fprintf(out, "%s: the documents of release %s\n", compat.Released, *version)
+	return err
+}
