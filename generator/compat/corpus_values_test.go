@@ -18,7 +18,6 @@ var valueRows = []row{
 	change("bounds go", "", order, "minimum: 1, maximum: 9", "x-cluster-presence: implicit"),
 	change("a minimum is added", "E:bounds-tightened", order, "from top to bottom., type: integer", "from top to bottom., type: integer, minimum: 1"),
 	change("the least number of the format is written out", "", order, "sent., format: int32", "sent., format: int32, minimum: -2147483648"),
-	change("a fraction as the minimum of a whole number", "", order, "minimum: 1, maximum: 9", "minimum: 0.5, maximum: 9.5"),
 	change("an exclusive maximum of a fraction becomes inclusive", "", order, "exclusiveMaximum: 1", "maximum: 1"),
 	change("a maximum of a fraction becomes exclusive", "E:bounds-tightened", order, "minimum: 0, exclusiveMaximum: 1", "exclusiveMinimum: 0, exclusiveMaximum: 1"),
 
