@@ -81,6 +81,9 @@ type Elsewhere interface {
 	// Find reads an object, nil for none. It is in the namespace if its kind is
 	// namespaced. Errors: ErrUnknownKind, and those of the server.
 	Find(ctx context.Context, apiVersion, kind, namespace, name string) ([]byte, error)
+	// Count counts the objects of a resource in a namespace. Errors: ErrUnknownKind, and
+	// those of the server.
+	Count(ctx context.Context, namespace, group, plural string) (int, error)
 }
 
 // Custom are the resource types that come and go while controllers run. A type that does

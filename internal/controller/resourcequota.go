@@ -21,6 +21,9 @@ type Quotas interface {
 	// Recalculate counts what a quota bounds, and corrects its status. It reports whether
 	// the quota exists, and whether its status was right.
 	Recalculate(ctx context.Context, namespace, name string) (exists, right bool, err error)
+	// Polled reports whether a quota counts objects whose changes are not observed, since
+	// other servers keep them.
+	Polled(namespace, name string) bool
 }
 
 // quotas is the controller that gives back to resource quotas what has ended, and fills
@@ -59,6 +62,8 @@ const (
 	// correctionPause is the time after which a corrected status is checked: something else
 	// may have written it meanwhile.
 	correctionPause = time.Second
+	// pollPause is the time after which objects of other servers are counted again.
+	pollPause = 30 * time.Second
 )
 
 func (q *quotas) observe(_ context.Context, o *observation) {
@@ -108,6 +113,8 @@ func (q *quotas) sync(ctx context.Context, key [2]string) error {
 	exists, right, err := q.Quotas.Recalculate(ctx, key[0], key[1])
 	switch {
 	case err != nil || !exists:
+	case right && q.Quotas.Polled(key[0], key[1]):
+		q.queue.addAfter(key, min(pollPause, q.QuotaResync))
 	case right:
 		q.queue.addAfter(key, q.QuotaResync)
 	default:

@@ -28,7 +28,8 @@ var errQuotaChanged = errors.New("the bounds of the quota have changed")
 // counted and the new bounds stored: each object is either counted or charged.
 func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exists, right bool, err error) {
 	row := q.server.catalog.Snapshot().Core("resourcequotas")
-	now, err := q.calculated(ctx, row.Key(namespace, name))
+	elsewhere := q.elsewhere(ctx, namespace, name) // before any lock is held
+	now, err := q.calculated(ctx, row.Key(namespace, name), elsewhere)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}
@@ -44,7 +45,7 @@ func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exist
 	})
 	if write.Alone = !now.Fresh(); write.Alone {
 		write.Change = objects.Editing(func(obj document.Value) error {
-			now, err := q.calculate(ctx, func(store.Reader) (document.Value, func(), error) { return obj, func() {}, nil })
+			now, err := q.calculate(ctx, func(store.Reader) (document.Value, func(), error) { return obj, func() {}, nil }, elsewhere)
 			if err == nil {
 				now.Set(obj)
 			}
@@ -59,8 +60,23 @@ func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exist
 	return true, false, err
 }
 
+// Polled implements controller.Quotas.
+func (q *quotas) Polled(namespace, name string) bool { return len(q.Elsewhere(namespace, name)) > 0 }
+
+// elsewhere counts the objects that a quota bounds and extension servers keep, as 1.25
+// does. The numbers of servers that do not answer stay as they are.
+func (q *quotas) elsewhere(ctx context.Context, namespace, name string) map[api.GroupResource]int {
+	numbers := map[api.GroupResource]int{}
+	for _, of := range q.Elsewhere(namespace, name) {
+		if n, err := q.server.cfg.Elsewhere.Count(ctx, namespace, of.Group, of.Resource); err == nil {
+			numbers[of] = n
+		}
+	}
+	return numbers
+}
+
 // calculated counts what a stored quota bounds.
-func (q *quotas) calculated(ctx context.Context, key string) (*quota.Calculated, error) {
+func (q *quotas) calculated(ctx context.Context, key string, elsewhere map[api.GroupResource]int) (*quota.Calculated, error) {
 	return q.calculate(ctx, func(view store.Reader) (document.Value, func(), error) {
 		entry, err := view.Get(key)
 		if err != nil {
@@ -72,11 +88,11 @@ func (q *quotas) calculated(ctx context.Context, key string) (*quota.Calculated,
 			return document.Value{}, nil, err
 		}
 		return doc.Root(), doc.Release, nil
-	})
+	}, elsewhere)
 }
 
 // calculate counts what a quota bounds in one view of the store.
-func (q *quotas) calculate(ctx context.Context, read func(store.Reader) (obj document.Value, release func(), err error)) (*quota.Calculated, error) {
+func (q *quotas) calculate(ctx context.Context, read func(store.Reader) (obj document.Value, release func(), err error), elsewhere map[api.GroupResource]int) (*quota.Calculated, error) {
 	view, err := q.server.store.At(ctx, 0)
 	if err != nil {
 		return nil, err
@@ -87,5 +103,5 @@ func (q *quotas) calculate(ctx context.Context, read func(store.Reader) (obj doc
 		return nil, err
 	}
 	defer release()
-	return q.Calculate(ctx, view, obj)
+	return q.Calculate(ctx, view, obj, elsewhere)
 }

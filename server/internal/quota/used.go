@@ -2,6 +2,8 @@ package quota
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -35,9 +37,26 @@ func (q *Quotas) Incomplete() (all [][2]string) {
 	return all
 }
 
-// used counts the amounts that a quota bounds by its spec, in a view of the store. Those
-// that objects of no known type have a part in are left out.
-func (q *Quotas) used(ctx context.Context, view store.Reader, quota document.Value) (amounts, error) {
+// Elsewhere lists the types that a quota counts and that are not of this server.
+func (q *Quotas) Elsewhere(namespace, name string) (all []api.GroupResource) {
+	quota := q.quotas.View().Get(q.row.Key(namespace, name))
+	if quota == nil {
+		return nil
+	}
+	for _, name := range quota.wanted {
+		of, ok := strings.CutPrefix(name, "count/")
+		plural, group, _ := strings.Cut(of, ".")
+		if ok && group != "" && q.cfg.Catalog.Snapshot().Stored(group, plural) == nil {
+			all = append(all, api.GroupResource{Group: group, Resource: plural})
+		}
+	}
+	return all
+}
+
+// used counts the amounts that a quota bounds by its spec, in a view of the store; the
+// numbers of the objects elsewhere are given. Those that objects of no known type have a
+// part in are left out.
+func (q *Quotas) used(ctx context.Context, view store.Reader, quota document.Value, elsewhere map[api.GroupResource]int) (amounts, error) {
 	namespace, spec := quota.At("metadata", "namespace").Text(), quota.Get("spec")
 	wanted, scopes := readAmounts(spec.Get("hard")).names(), readScopes(spec)
 	total := amounts{}
@@ -58,6 +77,13 @@ func (q *Quotas) used(ctx context.Context, view store.Reader, quota document.Val
 			return nil, err
 		}
 		total.add(bounded)
+	}
+	for of, n := range elsewhere {
+		if name := countName(of); slices.Contains(wanted, name) {
+			if total[name] = number(n); len(scopes) > 0 {
+				total[name] = number(0) // as of all types without scopes
+			}
+		}
 	}
 	return total, nil
 }
@@ -111,9 +137,9 @@ type Calculated struct {
 	fresh bool    // the status has the amounts of the spec, used and allowed
 }
 
-// Calculate counts the usage of a stored quota.
-func (q *Quotas) Calculate(ctx context.Context, view store.Reader, quota document.Value) (*Calculated, error) {
-	whole, err := q.used(ctx, view, quota)
+// Calculate counts the usage of a stored quota, with the known numbers of objects elsewhere.
+func (q *Quotas) Calculate(ctx context.Context, view store.Reader, quota document.Value, elsewhere map[api.GroupResource]int) (*Calculated, error) {
+	whole, err := q.used(ctx, view, quota, elsewhere)
 	if err != nil {
 		return nil, err
 	}
