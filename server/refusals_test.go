@@ -23,7 +23,9 @@ var verbRequests = map[string]struct {
 func TestRefusals(t *testing.T) {
 	h := startServer(t, withEverything)
 	h.makeAll(true)
-	asked, present := 0, 0
+	h.define(`{"type":"object"}`, `,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.n","statusReplicasPath":".status.n"}}`)
+	h.create(shopWidgets, widget("w", ""))
+	asked, present, seen := 0, 0, map[string]bool{}
 	for _, group := range h.groupVersions(t) {
 		var found struct {
 			Resources []struct {
@@ -50,14 +52,15 @@ func TestRefusals(t *testing.T) {
 				at += "/namespaces/" + namespace
 			}
 			for _, verb := range r.Verbs {
+				seen[verb+" "+r.Name] = true
 				v, known := verbRequests[verb]
 				if !known {
 					t.Errorf("%s of %s: the verb is unknown", verb, r.Name)
 				}
-				if strings.HasPrefix(base, "selfsubject") {
-					continue // for all users that are known
-				}
 				for _, credentials := range []string{"", "Bearer bob-token"} {
+					if strings.HasPrefix(base, "selfsubject") && credentials != "" {
+						continue // for all users that are known
+					}
 					answer := func(name string) string {
 						path := at + "/" + base
 						if v.one || sub != "" {
@@ -78,6 +81,15 @@ func TestRefusals(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+	for _, verb := range []string{"get pods/log", "create pods/exec", "get pods/exec", "create pods/eviction", "create pods/binding", "create serviceaccounts/token", "delete nodes/proxy", "get services/proxy",
+		"patch namespaces/status", "update namespaces/finalize", "update certificatesigningrequests/approval", "update deployments/scale", "deletecollection secrets", "watch leases",
+		"create subjectaccessreviews", "create localsubjectaccessreviews", "create tokenreviews", "create selfsubjectreviews", "create selfsubjectrulesreviews",
+		"deletecollection widgets", "watch widgets", "patch widgets/status", "update widgets/scale", "update customresourcedefinitions/status",
+		"create validatingadmissionpolicies", "update validatingadmissionpolicies/status", "delete validatingadmissionpolicybindings", "create mutatingadmissionpolicies", "patch mutatingadmissionpolicybindings"} {
+		if !seen[verb] {
+			t.Errorf("%s was not tried", verb)
 		}
 	}
 	if asked < 2000 || present < 90 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/authztest"
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -92,25 +93,9 @@ func (s *site) put(key, members string) {
 	}
 }
 
-// request is VERB RESOURCE[/SUBRESOURCE][.GROUP] [NAMESPACE/]NAME of the agent of a node.
+// request is one of the agent of a node.
 func request(node, text string) *authz.Attributes {
-	words := strings.Fields(text)
-	a := &authz.Attributes{User: &authn.User{Name: "system:node:" + node, Groups: []string{"system:authenticated", "system:nodes"}}, Verb: words[0]}
-	if strings.HasPrefix(words[1], "/") {
-		a.Path = words[1]
-		return a
-	}
-	a.ResourceRequest = true
-	resource, group, _ := strings.Cut(words[1], ".")
-	a.Group = group
-	a.Resource, a.Subresource, _ = strings.Cut(resource, "/")
-	if len(words) > 2 {
-		var local bool
-		if a.Namespace, a.Name, local = strings.Cut(words[2], "/"); !local {
-			a.Namespace, a.Name = "", words[2]
-		}
-	}
-	return a
+	return authztest.Request(&authn.User{Name: "system:node:" + node, Groups: []string{"system:authenticated", "system:nodes"}}, text)
 }
 
 const everyName = `},"spec":{"nodeName":"a","serviceAccountName":"sa","imagePullSecrets":[{"name":"pull"}],

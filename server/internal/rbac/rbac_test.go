@@ -12,6 +12,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/authztest"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -82,27 +83,6 @@ func is(kind, name, namespace string) string {
 	return fmt.Sprintf(`{"kind":%q,"name":%q,"namespace":%q}`, kind, name, namespace)
 }
 
-// request is VERB RESOURCE[/SUBRESOURCE][.GROUP] [NAMESPACE/]NAME, or VERB /PATH.
-func request(user *authn.User, text string) *authz.Attributes {
-	words := strings.Fields(text)
-	a := &authz.Attributes{User: user, Verb: words[0]}
-	if strings.HasPrefix(words[1], "/") {
-		a.Path = words[1]
-		return a
-	}
-	a.ResourceRequest = true
-	resource, group, _ := strings.Cut(words[1], ".")
-	a.Group = group
-	a.Resource, a.Subresource, _ = strings.Cut(resource, "/")
-	if len(words) > 2 {
-		var local bool
-		if a.Namespace, a.Name, local = strings.Cut(words[2], "/"); !local {
-			a.Namespace, a.Name = "", words[2]
-		}
-	}
-	return a
-}
-
 func TestAuthorize(t *testing.T) {
 	s := open(t)
 	s.put("clusterroles/reader", rules(`{"verbs":["get","list"],"apiGroups":[""],"resources":["pods","pods/log","*/scale"]}`))
@@ -154,17 +134,17 @@ func TestAuthorize(t *testing.T) {
 			{user("x", "probes"), "get /metrics", ""},
 			{user("x", "probes"), "post /healthz", ""},
 		} {
-			decision, reason, err := s.Authorize(t.Context(), request(c.user, c.request))
+			decision, reason, err := s.Authorize(t.Context(), authztest.Request(c.user, c.request))
 			if err != nil || (decision == authz.Allow) != (c.reason != "") || !strings.Contains(reason, c.reason) {
 				t.Errorf("%s: %s: %v %q %v, want %q", c.user.Name, c.request, decision, reason, err, c.reason)
 			}
 		}
-		_, reason, _ := s.Authorize(t.Context(), request(user("eve"), "get pods shop/a"))
+		_, reason, _ := s.Authorize(t.Context(), authztest.Request(user("eve"), "get pods shop/a"))
 		want := `RBAC: [clusterrole.rbac.authorization.k8s.io "gone" not found, role.rbac.authorization.k8s.io "gone" not found, unsupported role reference kind: "Odd"]`
 		if sorted := strings.Contains(reason, `role.rbac.authorization.k8s.io "gone"`) && strings.Contains(reason, `"Odd"`); !sorted || len(reason) != len(want) {
 			t.Errorf("%q, want %q", reason, want)
 		}
-		if _, reason, _ := s.Authorize(t.Context(), request(nil, "get pods")); reason != "" {
+		if _, reason, _ := s.Authorize(t.Context(), authztest.Request(nil, "get pods")); reason != "" {
 			t.Error(reason)
 		}
 	}
@@ -179,7 +159,7 @@ func TestChangesCount(t *testing.T) {
 	ann := &authn.User{Name: "ann"}
 	may := func(want bool, what string) {
 		t.Helper()
-		if d, _, _ := s.Authorize(t.Context(), request(ann, "get pods shop/a")); (d == authz.Allow) != want {
+		if d, _, _ := s.Authorize(t.Context(), authztest.Request(ann, "get pods shop/a")); (d == authz.Allow) != want {
 			t.Errorf("after %s: %v", what, d)
 		}
 	}
@@ -233,7 +213,7 @@ func BenchmarkAuthorize(b *testing.B) {
 	u := &authn.User{Name: "u7", Groups: []string{"system:authenticated", "a", "b"}}
 	for name, text := range map[string]string{"refused": "delete pods shop/a", "refused late": "get pods shop/a", "allowed": "get deployments.apps shop/a"} {
 		b.Run(name, func(b *testing.B) {
-			r := request(u, text)
+			r := authztest.Request(u, text)
 			b.ReportAllocs()
 			for b.Loop() {
 				if d, _, _ := s.Authorize(context.Background(), r); (d == authz.Allow) != (name == "allowed") {
