@@ -38,6 +38,7 @@ func (c *Config) times() []limited[time.Duration] {
 		{"cluster-signing-duration", &c.ClusterSigningDuration, 10 * time.Minute, longestTime, "life of the certificates of certificate signing requests, which may ask for less"},
 		{"livez-grace-period", &c.LivezGracePeriod, 0, longestTime, "time after the start in which /livez counts unfinished start-up steps as healthy"},
 		{"shutdown-delay-duration", &c.ShutdownDelay, 0, longestTime, "how long to go on serving, with /readyz failing, before new requests are refused"},
+		{"kubelet-timeout", &c.KubeletTimeout, time.Millisecond, longestTime, "how long connecting to the agent of a node may take"},
 		{"shutdown-timeout", &c.ShutdownTimeout, time.Millisecond, longestTime, "how long requests in flight may take in a shutdown"},
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/pki"
@@ -256,4 +258,42 @@ func TestProxies(t *testing.T) {
 		{"service by number", "GET", services + "/s:80/proxy/x", "", "", 200, "GET /x "},
 		{"service by name", "POST", services + "/http:s:web/proxy/x?a=b", "", "body", 200, "POST /x?a=b body"},
 	})
+}
+
+// TestAgentSettings: the addresses of a node in the order of their types, the port of those
+// that report none, and the time for a connection.
+func TestAgentSettings(t *testing.T) {
+	agent := startAgent(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	_, mute, _ := net.SplitHostPort(silent.Addr().String())
+	h := startServer(t, func(c *server.Config) {
+		agent.trust(t, c)
+		c.KubeletPreferredAddressTypes, c.KubeletTimeout = []string{"ExternalIP", "InternalIP"}, 200*time.Millisecond
+		if c.KubeletPort, err = strconv.Atoi(agent.port); err != nil {
+			t.Fatal(err)
+		}
+	})
+	const at = "/api/v1/nodes/n"
+	h.create("/api/v1/nodes", `{"metadata":{"name":"n"}}`)
+	h.create(podsPath, `{"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`)
+	addresses := func(list string) string { return `{"status":{"addresses":[` + list + `]}}` }
+	const hostname, internal = `{"type":"Hostname","address":"nowhere.invalid"}`, `{"type":"InternalIP","address":"127.0.0.1"}`
+	h.run(t, []step{
+		{"no address", "GET", podsPath + "/p/log", "", "", 503, "node n has reported no address"},
+		{"of another type", "PATCH", at + "/status", mergePatch, addresses(hostname), 200, ""},
+		{"still none", "GET", podsPath + "/p/log", "", "", 503, "node n has reported no address"},
+		{"two", "PATCH", at + "/status", mergePatch, addresses(hostname + "," + internal), 200, ""},
+		{"the preferred one", "GET", podsPath + "/p/log", "", "", 200, "/containerLogs/default/p/c"},
+		{"a better one", "PATCH", at + "/status", mergePatch, addresses(internal + `,{"type":"ExternalIP","address":"127.0.0.2"}`), 200, ""},
+		{"the better one", "GET", podsPath + "/p/log", "", "", 500, "127.0.0.2:" + agent.port},
+		{"a silent agent", "PATCH", at + "/status", mergePatch, `{"status":{"addresses":[` + internal + `],"daemonEndpoints":{"kubeletEndpoint":{"Port":` + mute + `}}}}`, 200, ""},
+		{"its log", "GET", podsPath + "/p/log", "", "", 500, "error dialing backend: net/http: TLS handshake timeout"},
+	})
+	if got := h.upgrade("POST", podsPath+"/p/exec?command=ls", "SPDY/3.1", "hello"); !strings.HasPrefix(got, "500 ") || !strings.Contains(got, "TLS handshake timeout") {
+		t.Errorf("%s", got)
+	}
 }

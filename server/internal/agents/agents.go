@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/forward"
@@ -24,6 +25,8 @@ type Settings struct {
 	KubeletPreferredAddressTypes []string
 	// KubeletPort is the port of agents that report none. Default 10250.
 	KubeletPort int
+	// KubeletTimeout bounds connecting to an agent, TLS included. Default 5s.
+	KubeletTimeout time.Duration
 	// ConnectToLocalAddresses permits connections to nodes, pods and services at loopback,
 	// link-local and metadata addresses, by which a user could reach the server's machine.
 	ConnectToLocalAddresses bool
@@ -35,6 +38,7 @@ func (s *Settings) SetDefaults() {
 		s.KubeletPreferredAddressTypes = []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}
 	}
 	s.KubeletPort = cmp.Or(s.KubeletPort, 10250)
+	s.KubeletTimeout = cmp.Or(s.KubeletTimeout, 5*time.Second)
 }
 
 // Agents connects to nodes and pods. It is safe for concurrent use.
@@ -104,14 +108,23 @@ func (a *Agents) Transports(insecure bool) *forward.Transports {
 		if trust.Certificate != nil {
 			config.Certificates = []tls.Certificate{*trust.Certificate}
 		}
-		a.made, a.verified = trust, forward.NewTransports(config, a.dialer.DialContext)
+		a.made, a.verified = trust, a.transports(config)
 		config.RootCAs, config.InsecureSkipVerify = nil, true
-		a.unverified = forward.NewTransports(config, a.dialer.DialContext)
+		a.unverified = a.transports(config)
 	}
 	if insecure {
 		return a.unverified
 	}
 	return a.verified
+}
+
+// transports are connections to agents with a configuration of TLS.
+func (a *Agents) transports(config *tls.Config) *forward.Transports {
+	dialer := *a.dialer
+	dialer.Timeout = a.settings.KubeletTimeout
+	t := forward.NewTransports(config, dialer.DialContext)
+	t.Requests.TLSHandshakeTimeout, t.Upgrades.TLSHandshakeTimeout = dialer.Timeout, dialer.Timeout
+	return t
 }
 
 // Address is the host and the port of the agent of a node. Errors: the node has no

@@ -27,7 +27,10 @@ func (x *Endpoints) askAgent(r *front.Request, at place, path string, query url.
 		return unavailable(at.failure.Error())
 	}
 	to := &url.URL{Scheme: "https", Host: net.JoinHostPort(at.host, at.port), Path: path, RawQuery: query.Encode()}
-	err := x.forward(r, to, x.agents.Transports(insecure), modify)
+	err := x.send(r, forward.Trip{Transports: x.agents.Transports(insecure), Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
+		p.Out.URL, p.Out.Host = to, to.Host
+		p.SetXForwarded()
+	}})
 	var known *api.Error
 	switch {
 	case err == nil || errors.As(err, &known):
@@ -38,13 +41,11 @@ func (x *Endpoints) askAgent(r *front.Request, at place, path string, query url.
 	return &api.Error{Code: http.StatusInternalServerError, Reason: api.ReasonInternalError, Message: "error dialing backend: " + err.Error()}
 }
 
-// forward sends a request to a URL. Errors: of the client, which has gone, or of the
+// send makes the trip of a request. Errors: of the client, which has gone, or of the
 // connection.
-func (x *Endpoints) forward(r *front.Request, to *url.URL, by *forward.Transports, modify func(*http.Response) error) error {
-	err := x.cfg.Forwarder.Send(r.Context, forward.Trip{Request: r, Transports: by, Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
-		p.Out.URL, p.Out.Host = to, to.Host
-		p.SetXForwarded()
-	}})
+func (x *Endpoints) send(r *front.Request, trip forward.Trip) error {
+	trip.Request = r
+	err := x.cfg.Forwarder.Send(r.Context, trip)
 	if err != nil && r.HTTP.Context().Err() != nil {
 		return r.HTTP.Context().Err()
 	}
@@ -138,14 +139,8 @@ func (x *Endpoints) passOn(r *front.Request, to *url.URL, by *forward.Transports
 		r.Head(http.StatusMovedPermanently, "")
 		return nil
 	}
-	own := strings.TrimSuffix(r.HTTP.URL.Path, strings.TrimSuffix(to.Path, "/"))
-	err := x.forward(r, to, by, func(resp *http.Response) error {
-		if at, err := url.Parse(resp.Header.Get("Location")); err == nil && forward.Redirects(resp) && (at.Host == "" || at.Host == to.Host) && strings.HasPrefix(at.Path, "/") {
-			at.Scheme, at.Host, at.Path = "", "", own+at.Path
-			resp.Header.Set("Location", at.String())
-		}
-		return nil
-	})
+	through := newPassage(r.HTTP, to)
+	err := x.send(r, forward.Trip{Transports: by, Modify: through.modify, Rewrite: through.rewrite})
 	switch {
 	case err == nil || r.HTTP.Context().Err() != nil:
 		return err

@@ -47,7 +47,7 @@ var inert = []inertFlags{
 			etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
 			etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
 			identity-lease-duration-seconds identity-lease-renew-interval-seconds
-			kubelet-read-only-port kubelet-timeout kubernetes-service-node-port
+			kubelet-read-only-port kubernetes-service-node-port
 			lease-reuse-duration-seconds log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
 			log-json-info-buffer-size master-service-namespace max-connection-bytes-per-sec
 			stderrthreshold storage-backend storage-media-type
