@@ -16,19 +16,19 @@ type widget struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
 	Metadata   struct {
-		Name string `json:"name,omitempty"`
+		Name            string `json:"name,omitempty"`
+		Namespace       string `json:"namespace,omitempty"`
+		ResourceVersion string `json:"resourceVersion,omitempty"`
 	} `json:"metadata"`
 	Size int `json:"size,omitempty"`
 }
 
-func (w *widget) GetName() string { return w.Metadata.Name }
-func (w *widget) SetKind()        { w.Kind, w.APIVersion = "Widget", "example.com/v1" }
+func (w *widget) GetName() string            { return w.Metadata.Name }
+func (w *widget) GetNamespace() string       { return w.Metadata.Namespace }
+func (w *widget) GetResourceVersion() string { return w.Metadata.ResourceVersion }
+func (w *widget) SetKind()                   { w.Kind, w.APIVersion = "Widget", "example.com/v1" }
 
-type widgetList struct {
-	Items []widget `json:"items"`
-}
-
-type widgets = Resource[widget, *widget, widgetList]
+type widgets = Resource[widget, *widget]
 
 var row = Row{Prefix: "/apis/example.com/v1", Plural: "widgets", Namespaced: true}
 
@@ -84,7 +84,7 @@ func TestRequests(t *testing.T) {
 		{"update status", func(r widgets) error { _, err := r.UpdateStatus(ctx, obj(), WriteOptions{}); return err },
 			exchange{"PUT " + base + "/a/status", "application/json", sent}},
 		{"apply", func(r widgets) error {
-			_, err := r.Patch(ctx, "a", ApplyPatch, []byte("size: 1"), WriteOptions{FieldManager: "m", Force: true}, "status")
+			_, err := r.Patch(ctx, "a", RawPatch("application/apply-patch+yaml", []byte("size: 1")), WriteOptions{FieldManager: "m", Force: true}, "status")
 			return err
 		}, exchange{"PATCH " + base + "/a/status?fieldManager=m&force=true", "application/apply-patch+yaml", "size: 1"}},
 		{"delete", func(r widgets) error {
@@ -95,21 +95,21 @@ func TestRequests(t *testing.T) {
 			return r.DeleteCollection(ctx, DeleteOptions{DryRun: []string{"All"}}, ListOptions{LabelSelector: "a"})
 		}, exchange{"DELETE " + base + "?labelSelector=a", "application/json", `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`}},
 		{"subresource get", func(r widgets) error {
-			_, err := NewSubresource[widget, *widget](r.Reader.rest, row, "ns", "scale").Get(ctx, "a", GetOptions{})
+			_, err := NewSubresource[widget](r.Reader.rest, row, "ns", "scale").Get(ctx, "a", GetOptions{})
 			return err
 		}, exchange{line: "GET " + base + "/a/scale"}},
 		{"subresource create", func(r widgets) error {
-			_, err := NewSubresource[widget, *widget](r.Reader.rest, row, "ns", "eviction").Create(ctx, "b", obj(), WriteOptions{})
+			_, err := NewSubresource[widget](r.Reader.rest, row, "ns", "eviction").Create(ctx, "b", obj(), WriteOptions{})
 			return err
 		}, exchange{"POST " + base + "/b/eviction", "application/json", sent}},
 		{"subresource update", func(r widgets) error {
-			_, err := NewSubresource[widget, *widget](r.Reader.rest, row, "ns", "scale").Update(ctx, "b", obj(), WriteOptions{})
+			_, err := NewSubresource[widget](r.Reader.rest, row, "ns", "scale").Update(ctx, "b", obj(), WriteOptions{})
 			return err
 		}, exchange{"PUT " + base + "/b/scale", "application/json", sent}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rest, seen := serve(t, 200, `{"metadata":{"name":"answer"}}`)
-			if err := c.do(NewResource[widget, *widget, widgetList](rest, row, "ns")); err != nil {
+			if err := c.do(NewResource[widget](rest, row, "ns")); err != nil {
 				t.Fatal(err)
 			}
 			if *seen != c.want {
@@ -121,17 +121,17 @@ func TestRequests(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	rest, _ := serve(t, 201, `{"metadata":{"name":"a"},"size":9}`)
-	got, err := NewResource[widget, *widget, widgetList](rest, row, "ns").Create(context.Background(), &widget{}, WriteOptions{})
+	got, err := NewResource[widget](rest, row, "ns").Create(context.Background(), &widget{}, WriteOptions{})
 	if err != nil || got.Size != 9 || got.Metadata.Name != "a" {
 		t.Errorf("create: %+v, %v", got, err)
 	}
 	rest, _ = serve(t, 200, `{"items":[{"size":1},{"size":2}]}`)
-	list, err := NewReader[widget, widgetList](rest, row, "").List(context.Background(), ListOptions{})
+	list, err := NewReader[widget](rest, row, "").List(context.Background(), ListOptions{})
 	if err != nil || len(list.Items) != 2 || list.Items[1].Size != 2 {
 		t.Errorf("list: %+v, %v", list, err)
 	}
 	rest, _ = serve(t, 200, `[]`)
-	if _, err := NewReader[widget, widgetList](rest, row, "ns").Get(context.Background(), "a", GetOptions{}); err == nil || !strings.Contains(err.Error(), "not the expected object") {
+	if _, err := NewReader[widget](rest, row, "ns").Get(context.Background(), "a", GetOptions{}); err == nil || !strings.Contains(err.Error(), "not the expected object") {
 		t.Errorf("get of a list: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestErrors(t *testing.T) {
 		{500, `{"status":"Failure"}`, func(error) bool { return true }, "the server answered 500 Internal Server Error"},
 	} {
 		rest, _ := serve(t, c.code, c.body)
-		_, err := NewReader[widget, widgetList](rest, row, "ns").Get(context.Background(), "a", GetOptions{})
+		_, err := NewReader[widget](rest, row, "ns").Get(context.Background(), "a", GetOptions{})
 		if err == nil || err.Error() != c.message || !c.is(err) {
 			t.Errorf("%d %s: got %v", c.code, c.body, err)
 			continue
@@ -176,8 +176,8 @@ func TestErrors(t *testing.T) {
 
 func TestRefusedBeforeSending(t *testing.T) {
 	rest, seen := serve(t, 200, `{}`)
-	ctx, all := context.Background(), NewResource[widget, *widget, widgetList](rest, row, "")
-	one := NewResource[widget, *widget, widgetList](rest, row, "ns")
+	ctx, all := context.Background(), NewResource[widget](rest, row, "")
+	one := NewResource[widget](rest, row, "ns")
 	for name, do := range map[string]func() error{
 		"get without namespace":    func() error { _, err := all.Get(ctx, "a", GetOptions{}); return err },
 		"create without namespace": func() error { _, err := all.Create(ctx, &widget{}, WriteOptions{}); return err },
@@ -213,7 +213,7 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rest, seen := serve(t, 200, events+c.tail)
-			w, err := NewReader[widget, widgetList](rest, row, "").Watch(context.Background(), ListOptions{ResourceVersion: "7", AllowWatchBookmarks: true, TimeoutSeconds: 5})
+			w, err := NewReader[widget](rest, row, "").Watch(context.Background(), ListOptions{ResourceVersion: "7", AllowWatchBookmarks: true, TimeoutSeconds: 5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +245,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w, err := NewReader[widget, widgetList](rest, row, "").Watch(ctx, ListOptions{})
+	w, err := NewReader[widget](rest, row, "").Watch(ctx, ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func FuzzWatch(f *testing.F) {
 	f.Add(`{"type":"ERROR","object":{"code":410}}{"type":`)
 	f.Add(`{"type":"BOOKMARK","object":null}`)
 	f.Fuzz(func(t *testing.T, stream string) {
-		w := newWatcher[widget](io.NopCloser(strings.NewReader(stream)))
+		w := newWatcher[widget](io.NopCloser(strings.NewReader(stream)), func() {})
 		for range len(stream) + 1 {
 			e, err := w.Next()
 			if err != nil {

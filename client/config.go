@@ -1,5 +1,3 @@
-// Package client talks to an API server. It is generic: the typed client of gen/client is
-// rows over it, and a custom kind needs only its struct.
 package client
 
 import (
@@ -9,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Config describes the connection to a server, and the credentials of its client. Of
@@ -40,6 +39,9 @@ type Config struct {
 	TLS *tls.Config
 	// Transport sends requests; nil for one that the client makes.
 	Transport http.RoundTripper
+	// Retries is how often a request is sent again that the server puts off (429, 503 and,
+	// for reads, other failures with a Retry-After header); 0 for 10, negative for never.
+	Retries int
 	// UserAgent is the client's name in requests; "" for "capstan-client".
 	UserAgent string
 }
@@ -84,8 +86,15 @@ type REST struct {
 	base      *url.URL
 	login     *login
 	userAgent string
+	retries   int
 	http      *http.Client
 }
+
+// pings notice a dead connection of HTTP/2, on which a watch would wait for ever.
+const (
+	pingAfter   = 30 * time.Second
+	pingTimeout = 15 * time.Second
+)
 
 // NewREST returns a REST for the server, or the mistakes in the configuration. It does
 // not connect.
@@ -102,6 +111,7 @@ func NewREST(c Config) (*REST, error) {
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.ForceAttemptHTTP2, t.DisableCompression, t.DialContext = true, c.DisableCompression, as.conns.dial
+		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 		if c.Proxy != nil {
 			t.Proxy = c.Proxy
 		}
@@ -117,5 +127,12 @@ func NewREST(c Config) (*REST, error) {
 	if agent == "" {
 		agent = "capstan-client"
 	}
-	return &REST{base: base, login: as, userAgent: agent, http: &http.Client{Transport: transport}}, nil
+	retries := c.Retries
+	if retries == 0 {
+		retries = mostRetries
+	}
+	return &REST{base: base, login: as, userAgent: agent, retries: retries, http: &http.Client{Transport: transport}}, nil
 }
+
+// Close closes the connections that no request uses.
+func (c *REST) Close() { c.http.CloseIdleConnections() }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // kubeconfig is a file with clusters, users and contexts.
@@ -73,38 +76,69 @@ type user struct {
 // one for "", with the namespace that the context names. Paths in the file are relative to
 // its folder. Errors do not show what the file holds, which is secret.
 func LoadKubeconfig(path, context string) (c Config, namespace string, err error) {
-	fail := func(err error) (Config, string, error) { return Config{}, "", fmt.Errorf("%s: %w", path, err) }
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return c, "", err
 	}
+	if c, namespace, err = parseKubeconfig(text, filepath.Dir(path), context); err != nil {
+		return Config{}, "", fmt.Errorf("%s: %w", path, err)
+	}
+	return c, namespace, nil
+}
+
+// ParseKubeconfig is LoadKubeconfig for the text of a kubeconfig. Paths in it are relative to
+// the working directory.
+func ParseKubeconfig(text []byte, context string) (c Config, namespace string, err error) {
+	return parseKubeconfig(text, "", context)
+}
+
+func parseKubeconfig(text []byte, dir, context string) (c Config, namespace string, err error) {
 	var file kubeconfig
 	if err := yaml.Unmarshal(text, &file); err != nil {
-		return fail(errors.New("not a kubeconfig"))
+		return c, "", errors.New("not a kubeconfig")
 	}
 	if context == "" {
 		context = file.Current
 	}
 	at, as, namespace, err := file.find(context)
 	if err != nil {
-		return fail(err)
+		return c, "", err
 	}
-	dir := filepath.Dir(path)
 	if err := at.configure(&c, dir); err != nil {
-		return fail(err)
+		return c, "", err
 	}
 	if err := as.configure(&c, dir); err != nil {
-		return fail(err)
+		return c, "", err
 	}
 	if c.Exec != nil {
 		if c.Exec.cluster, err = at.info(&c, dir); err != nil {
-			return fail(err)
+			return c, "", err
 		}
 	}
-	if err := c.Validate(); err != nil {
-		return fail(err)
+	return c, namespace, c.Validate()
+}
+
+// The folder and the variables that pods have.
+const (
+	podSecrets = "/var/run/secrets/" + profile.LabelDomain + "/serviceaccount"
+	podHost    = "KUBERNETES_SERVICE_HOST"
+	podPort    = "KUBERNETES_SERVICE_PORT"
+)
+
+// PodConfig is the configuration of a program in a pod: the account of the pod, whose token
+// is read again each minute, and its namespace.
+func PodConfig() (c Config, namespace string, err error) {
+	host, port := os.Getenv(podHost), os.Getenv(podPort)
+	if host == "" || port == "" {
+		return c, "", fmt.Errorf("%s and %s are not set: the program is not in a pod", podHost, podPort)
 	}
-	return c, namespace, nil
+	text, err := os.ReadFile(filepath.Join(podSecrets, "namespace"))
+	if err != nil {
+		return c, "", err
+	}
+	at := cluster{Server: "https://" + net.JoinHostPort(host, port), CA: "ca.crt"}
+	as := user{TokenFile: "token"}
+	return c, strings.TrimSpace(string(text)), errors.Join(at.configure(&c, podSecrets), as.configure(&c, podSecrets))
 }
 
 // find returns the cluster, the user and the namespace of a context.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 const jsonType = "application/json"
@@ -56,8 +57,25 @@ type request struct {
 	body         []byte // nil for none
 }
 
-// send sends a request. The answer is a success, and the caller closes its body.
+// send sends a request, again while the server asks for that. The answer is a success, and
+// the caller closes its body.
 func (c *REST) send(ctx context.Context, r request) (*http.Response, error) {
+	for try := 0; ; try++ {
+		response, err := c.sendOnce(ctx, r)
+		wait, again := repeats(r.method, err)
+		if !again || try >= c.retries {
+			return response, err
+		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+			return nil, err
+		}
+		if sleep(ctx, wait) != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *REST) sendOnce(ctx context.Context, r request) (*http.Response, error) {
 	target := c.base.String() + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Status is the server's answer to failed requests, and to some successful ones.
@@ -36,7 +37,10 @@ type StatusCause struct {
 
 // Error is a request that the server refused. Distinguish the cases with the functions
 // below, or by Reason.
-type Error struct{ Status }
+type Error struct {
+	Status
+	retryAfter time.Duration // of the header; 0 for none
+}
 
 func (e *Error) Error() string {
 	if e.Message != "" {
@@ -85,6 +89,6 @@ func readError(response *http.Response) error {
 	if err != nil || json.Unmarshal(data, &e.Status) != nil || e.Status.Status == "" {
 		e.Status = Status{Status: "Failure", Message: fmt.Sprintf("the server answered %s: %.200s", response.Status, data)}
 	}
-	e.Code = response.StatusCode
+	e.Code, e.retryAfter = response.StatusCode, parseRetryAfter(response.Header.Get("Retry-After"))
 	return e
 }

@@ -84,16 +84,6 @@ type MutatingAdmissionPolicyBinding struct {
 	Spec MutatingAdmissionPolicyBindingSpec `json:"spec"`
 }
 
-// MutatingAdmissionPolicyBindingList: A list of objects of kind MutatingAdmissionPolicyBinding.
-type MutatingAdmissionPolicyBindingList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []MutatingAdmissionPolicyBinding `json:"items"`
-}
-
 // MutatingAdmissionPolicyBindingSpec: A policy in effect.
 type MutatingAdmissionPolicyBindingSpec struct {
 	// Name of the policy. A binding to a missing one has no effect.
@@ -102,16 +92,6 @@ type MutatingAdmissionPolicyBindingSpec struct {
 	ParamRef *ParamRef `json:"paramRef,omitempty"`
 	// Restricts the binding to some of the requests that the policy is for.
 	MatchResources *MatchResources `json:"matchResources,omitempty"`
-}
-
-// MutatingAdmissionPolicyList: A list of objects of kind MutatingAdmissionPolicy.
-type MutatingAdmissionPolicyList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []MutatingAdmissionPolicy `json:"items"`
 }
 
 // MutatingAdmissionPolicySpec: Requests, and the changes of their objects.
@@ -179,16 +159,6 @@ type MutatingWebhookConfiguration struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// The webhooks, in the order in which they are called.
 	Webhooks []MutatingWebhook `json:"webhooks,omitempty"`
-}
-
-// MutatingWebhookConfigurationList: A list of objects of kind MutatingWebhookConfiguration.
-type MutatingWebhookConfigurationList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []MutatingWebhookConfiguration `json:"items"`
 }
 
 // Mutation: A change, made by the one expression that patchType names.
@@ -316,16 +286,6 @@ type ValidatingAdmissionPolicyBinding struct {
 	Spec ValidatingAdmissionPolicyBindingSpec `json:"spec"`
 }
 
-// ValidatingAdmissionPolicyBindingList: A list of objects of kind ValidatingAdmissionPolicyBinding.
-type ValidatingAdmissionPolicyBindingList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ValidatingAdmissionPolicyBinding `json:"items"`
-}
-
 // ValidatingAdmissionPolicyBindingSpec: A policy in effect.
 type ValidatingAdmissionPolicyBindingSpec struct {
 	// Name of the policy. A binding to a missing one has no effect.
@@ -337,16 +297,6 @@ type ValidatingAdmissionPolicyBindingSpec struct {
 	// What a broken rule leads to, each once: Deny refuses the request, Warn sends a warning, Audit
 	// annotates audit events. Not Deny and Warn together.
 	ValidationActions []string `json:"validationActions,omitempty"`
-}
-
-// ValidatingAdmissionPolicyList: A list of objects of kind ValidatingAdmissionPolicy.
-type ValidatingAdmissionPolicyList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ValidatingAdmissionPolicy `json:"items"`
 }
 
 // ValidatingAdmissionPolicySpec: Requests, and the rules that they have to follow.
@@ -421,16 +371,6 @@ type ValidatingWebhookConfiguration struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// The webhooks, all of which have to agree.
 	Webhooks []ValidatingWebhook `json:"webhooks,omitempty"`
-}
-
-// ValidatingWebhookConfigurationList: A list of objects of kind ValidatingWebhookConfiguration.
-type ValidatingWebhookConfigurationList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ValidatingWebhookConfiguration `json:"items"`
 }
 
 // Validation: A condition that a request has to meet, and the answer to one that does not.

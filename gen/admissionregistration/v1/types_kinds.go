@@ -13,6 +13,9 @@ func (x *MutatingAdmissionPolicy) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *MutatingAdmissionPolicy) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *MutatingAdmissionPolicy) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *MutatingAdmissionPolicyBinding) SetKind() {
 	x.Kind, x.APIVersion = "MutatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1"
@@ -24,14 +27,9 @@ func (x *MutatingAdmissionPolicyBinding) GetName() string { return x.Metadata.Na
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *MutatingAdmissionPolicyBinding) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *MutatingAdmissionPolicyBindingList) SetKind() {
-	x.Kind, x.APIVersion = "MutatingAdmissionPolicyBindingList", "admissionregistration.k8s.io/v1"
-}
-
-// SetKind fills in Kind and APIVersion.
-func (x *MutatingAdmissionPolicyList) SetKind() {
-	x.Kind, x.APIVersion = "MutatingAdmissionPolicyList", "admissionregistration.k8s.io/v1"
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *MutatingAdmissionPolicyBinding) GetResourceVersion() string {
+	return x.Metadata.ResourceVersion
 }
 
 // SetKind fills in Kind and APIVersion.
@@ -45,10 +43,8 @@ func (x *MutatingWebhookConfiguration) GetName() string { return x.Metadata.Name
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *MutatingWebhookConfiguration) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *MutatingWebhookConfigurationList) SetKind() {
-	x.Kind, x.APIVersion = "MutatingWebhookConfigurationList", "admissionregistration.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *MutatingWebhookConfiguration) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *ValidatingAdmissionPolicy) SetKind() {
@@ -61,6 +57,9 @@ func (x *ValidatingAdmissionPolicy) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ValidatingAdmissionPolicy) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ValidatingAdmissionPolicy) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *ValidatingAdmissionPolicyBinding) SetKind() {
 	x.Kind, x.APIVersion = "ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1"
@@ -72,14 +71,9 @@ func (x *ValidatingAdmissionPolicyBinding) GetName() string { return x.Metadata.
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ValidatingAdmissionPolicyBinding) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ValidatingAdmissionPolicyBindingList) SetKind() {
-	x.Kind, x.APIVersion = "ValidatingAdmissionPolicyBindingList", "admissionregistration.k8s.io/v1"
-}
-
-// SetKind fills in Kind and APIVersion.
-func (x *ValidatingAdmissionPolicyList) SetKind() {
-	x.Kind, x.APIVersion = "ValidatingAdmissionPolicyList", "admissionregistration.k8s.io/v1"
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ValidatingAdmissionPolicyBinding) GetResourceVersion() string {
+	return x.Metadata.ResourceVersion
 }
 
 // SetKind fills in Kind and APIVersion.
@@ -93,7 +87,7 @@ func (x *ValidatingWebhookConfiguration) GetName() string { return x.Metadata.Na
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ValidatingWebhookConfiguration) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ValidatingWebhookConfigurationList) SetKind() {
-	x.Kind, x.APIVersion = "ValidatingWebhookConfigurationList", "admissionregistration.k8s.io/v1"
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ValidatingWebhookConfiguration) GetResourceVersion() string {
+	return x.Metadata.ResourceVersion
 }

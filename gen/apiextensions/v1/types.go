@@ -88,16 +88,6 @@ type CustomResourceDefinitionCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// CustomResourceDefinitionList: A list of objects of kind CustomResourceDefinition.
-type CustomResourceDefinitionList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []CustomResourceDefinition `json:"items"`
-}
-
 // CustomResourceDefinitionNames: What a resource type is called.
 type CustomResourceDefinitionNames struct {
 	// Lower-case word in paths: /apis/<group>/<version>/<plural>.

@@ -18,7 +18,5 @@ func (x *CustomResourceDefinition) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *CustomResourceDefinition) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *CustomResourceDefinitionList) SetKind() {
-	x.Kind, x.APIVersion = "CustomResourceDefinitionList", "apiextensions.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *CustomResourceDefinition) GetResourceVersion() string { return x.Metadata.ResourceVersion }

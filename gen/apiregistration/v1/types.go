@@ -34,16 +34,6 @@ type APIServiceCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// APIServiceList: A list of objects of kind APIService.
-type APIServiceList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []APIService `json:"items"`
-}
-
 // APIServiceSpec: A group version, who serves it, and its order among others.
 type APIServiceSpec struct {
 	// The service that requests are passed on to. Absent: this server serves the group version itself.

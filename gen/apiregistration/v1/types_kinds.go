@@ -11,7 +11,5 @@ func (x *APIService) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *APIService) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *APIServiceList) SetKind() {
-	x.Kind, x.APIVersion = "APIServiceList", "apiregistration.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *APIService) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -21,16 +21,6 @@ type ControllerRevision struct {
 	Revision int64 `json:"revision"`
 }
 
-// ControllerRevisionList: A list of objects of kind ControllerRevision.
-type ControllerRevisionList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ControllerRevision `json:"items"`
-}
-
 // DaemonSet: Workload that keeps one copy of a pod running on every node that matches its template's
 // placement rules.
 type DaemonSet struct {
@@ -56,16 +46,6 @@ type DaemonSetCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// Free-form explanation of the latest status change, meant for people.
 	Message string `json:"message,omitempty"`
-}
-
-// DaemonSetList: A list of objects of kind DaemonSet.
-type DaemonSetList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []DaemonSet `json:"items"`
 }
 
 // DaemonSetSpec: Desired behaviour of a DaemonSet.
@@ -148,16 +128,6 @@ type DeploymentCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// DeploymentList: A list of objects of kind Deployment.
-type DeploymentList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Deployment `json:"items"`
-}
-
 // DeploymentSpec: Desired behaviour of a Deployment.
 type DeploymentSpec struct {
 	// How many pods to keep running. Defaults to 1; an explicit 0 scales the workload away.
@@ -236,16 +206,6 @@ type ReplicaSetCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// Free-form explanation of the latest status change, meant for people.
 	Message string `json:"message,omitempty"`
-}
-
-// ReplicaSetList: A list of objects of kind ReplicaSet.
-type ReplicaSetList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ReplicaSet `json:"items"`
 }
 
 // ReplicaSetSpec: Desired behaviour of a ReplicaSet.
@@ -330,16 +290,6 @@ type StatefulSetCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// Free-form explanation of the latest status change, meant for people.
 	Message string `json:"message,omitempty"`
-}
-
-// StatefulSetList: A list of objects of kind StatefulSet.
-type StatefulSetList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []StatefulSet `json:"items"`
 }
 
 // StatefulSetPersistentVolumeClaimRetentionPolicy: Decides what happens to claims made from

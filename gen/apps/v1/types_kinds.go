@@ -11,10 +11,8 @@ func (x *ControllerRevision) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ControllerRevision) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ControllerRevisionList) SetKind() {
-	x.Kind, x.APIVersion = "ControllerRevisionList", "apps/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ControllerRevision) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *DaemonSet) SetKind() { x.Kind, x.APIVersion = "DaemonSet", "apps/v1" }
@@ -25,8 +23,8 @@ func (x *DaemonSet) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *DaemonSet) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *DaemonSetList) SetKind() { x.Kind, x.APIVersion = "DaemonSetList", "apps/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *DaemonSet) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Deployment) SetKind() { x.Kind, x.APIVersion = "Deployment", "apps/v1" }
@@ -37,8 +35,8 @@ func (x *Deployment) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Deployment) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *DeploymentList) SetKind() { x.Kind, x.APIVersion = "DeploymentList", "apps/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Deployment) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *ReplicaSet) SetKind() { x.Kind, x.APIVersion = "ReplicaSet", "apps/v1" }
@@ -49,8 +47,8 @@ func (x *ReplicaSet) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ReplicaSet) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ReplicaSetList) SetKind() { x.Kind, x.APIVersion = "ReplicaSetList", "apps/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ReplicaSet) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *StatefulSet) SetKind() { x.Kind, x.APIVersion = "StatefulSet", "apps/v1" }
@@ -61,5 +59,5 @@ func (x *StatefulSet) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *StatefulSet) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *StatefulSetList) SetKind() { x.Kind, x.APIVersion = "StatefulSetList", "apps/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *StatefulSet) GetResourceVersion() string { return x.Metadata.ResourceVersion }

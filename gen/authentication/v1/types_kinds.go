@@ -13,6 +13,9 @@ func (x *SelfSubjectReview) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *SelfSubjectReview) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *SelfSubjectReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *TokenRequest) SetKind() { x.Kind, x.APIVersion = "TokenRequest", "authentication.k8s.io/v1" }
 
@@ -22,6 +25,9 @@ func (x *TokenRequest) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *TokenRequest) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *TokenRequest) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *TokenReview) SetKind() { x.Kind, x.APIVersion = "TokenReview", "authentication.k8s.io/v1" }
 
@@ -30,3 +36,6 @@ func (x *TokenReview) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *TokenReview) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *TokenReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }

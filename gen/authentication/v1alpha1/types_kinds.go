@@ -12,3 +12,6 @@ func (x *SelfSubjectReview) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *SelfSubjectReview) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *SelfSubjectReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -13,6 +13,9 @@ func (x *SelfSubjectReview) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *SelfSubjectReview) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *SelfSubjectReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *TokenReview) SetKind() {
 	x.Kind, x.APIVersion = "TokenReview", "authentication.k8s.io/v1beta1"
@@ -23,3 +26,6 @@ func (x *TokenReview) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *TokenReview) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *TokenReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -13,6 +13,9 @@ func (x *LocalSubjectAccessReview) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *LocalSubjectAccessReview) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *LocalSubjectAccessReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *SelfSubjectAccessReview) SetKind() {
 	x.Kind, x.APIVersion = "SelfSubjectAccessReview", "authorization.k8s.io/v1"
@@ -23,6 +26,9 @@ func (x *SelfSubjectAccessReview) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *SelfSubjectAccessReview) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *SelfSubjectAccessReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *SelfSubjectRulesReview) SetKind() {
@@ -35,6 +41,9 @@ func (x *SelfSubjectRulesReview) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *SelfSubjectRulesReview) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *SelfSubjectRulesReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *SubjectAccessReview) SetKind() {
 	x.Kind, x.APIVersion = "SubjectAccessReview", "authorization.k8s.io/v1"
@@ -45,3 +54,6 @@ func (x *SubjectAccessReview) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *SubjectAccessReview) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *SubjectAccessReview) GetResourceVersion() string { return x.Metadata.ResourceVersion }

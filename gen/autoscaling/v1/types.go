@@ -30,16 +30,6 @@ type HorizontalPodAutoscaler struct {
 	Status HorizontalPodAutoscalerStatus `json:"status"`
 }
 
-// HorizontalPodAutoscalerList: A list of objects of kind HorizontalPodAutoscaler.
-type HorizontalPodAutoscalerList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []HorizontalPodAutoscaler `json:"items"`
-}
-
 // HorizontalPodAutoscalerSpec: Target, bounds and measurements of an autoscaler.
 type HorizontalPodAutoscalerSpec struct {
 	// The workload whose scale subresource is written; it must have one.

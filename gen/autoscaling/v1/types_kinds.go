@@ -13,10 +13,8 @@ func (x *HorizontalPodAutoscaler) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *HorizontalPodAutoscaler) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *HorizontalPodAutoscalerList) SetKind() {
-	x.Kind, x.APIVersion = "HorizontalPodAutoscalerList", "autoscaling/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *HorizontalPodAutoscaler) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Scale) SetKind() { x.Kind, x.APIVersion = "Scale", "autoscaling/v1" }
@@ -26,3 +24,6 @@ func (x *Scale) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Scale) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Scale) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -112,16 +112,6 @@ type HorizontalPodAutoscalerCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// HorizontalPodAutoscalerList: A list of objects of kind HorizontalPodAutoscaler.
-type HorizontalPodAutoscalerList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []HorizontalPodAutoscaler `json:"items"`
-}
-
 // HorizontalPodAutoscalerSpec: Target, bounds and measurements of an autoscaler.
 type HorizontalPodAutoscalerSpec struct {
 	// The workload whose scale subresource is written; it must have one.

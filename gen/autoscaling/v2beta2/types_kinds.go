@@ -13,7 +13,5 @@ func (x *HorizontalPodAutoscaler) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *HorizontalPodAutoscaler) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *HorizontalPodAutoscalerList) SetKind() {
-	x.Kind, x.APIVersion = "HorizontalPodAutoscalerList", "autoscaling/v2beta2"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *HorizontalPodAutoscaler) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -21,16 +21,6 @@ type CronJob struct {
 	Status CronJobStatus `json:"status"`
 }
 
-// CronJobList: A list of objects of kind CronJob.
-type CronJobList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []CronJob `json:"items"`
-}
-
 // CronJobSpec: When jobs are started, and from which template.
 type CronJobSpec struct {
 	// Cron expression of five fields (minute, hour, day of month, month, day of week), or a shorthand such
@@ -91,16 +81,6 @@ type JobCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// Explanation of the latest change, meant for people.
 	Message string `json:"message,omitempty"`
-}
-
-// JobList: A list of objects of kind Job.
-type JobList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Job `json:"items"`
 }
 
 // JobSpec: What a job runs, how many pods at a time and in total, and when it gives up.

@@ -11,8 +11,8 @@ func (x *CronJob) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *CronJob) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *CronJobList) SetKind() { x.Kind, x.APIVersion = "CronJobList", "batch/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *CronJob) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Job) SetKind() { x.Kind, x.APIVersion = "Job", "batch/v1" }
@@ -23,5 +23,5 @@ func (x *Job) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Job) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *JobList) SetKind() { x.Kind, x.APIVersion = "JobList", "batch/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Job) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -37,16 +37,6 @@ type CertificateSigningRequestCondition struct {
 	LastTransitionTime value.Time `json:"lastTransitionTime"`
 }
 
-// CertificateSigningRequestList: A list of objects of kind CertificateSigningRequest.
-type CertificateSigningRequestList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []CertificateSigningRequest `json:"items"`
-}
-
 // CertificateSigningRequestSpec: The request proper, and who made it.
 type CertificateSigningRequestSpec struct {
 	// A PKCS#10 certificate request in PEM form, base64 encoded.

@@ -13,7 +13,5 @@ func (x *CertificateSigningRequest) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *CertificateSigningRequest) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *CertificateSigningRequestList) SetKind() {
-	x.Kind, x.APIVersion = "CertificateSigningRequestList", "certificates.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *CertificateSigningRequest) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -18,16 +18,6 @@ type Lease struct {
 	Spec LeaseSpec `json:"spec"`
 }
 
-// LeaseList: A list of objects of kind Lease.
-type LeaseList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Lease `json:"items"`
-}
-
 // LeaseSpec: State of a lease as its holder last wrote it.
 type LeaseSpec struct {
 	// Who holds the lease; empty when nobody does.

@@ -11,5 +11,5 @@ func (x *Lease) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Lease) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *LeaseList) SetKind() { x.Kind, x.APIVersion = "LeaseList", "coordination.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Lease) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -237,16 +237,6 @@ type ComponentStatus struct {
 	Conditions []ComponentCondition `json:"conditions,omitempty"`
 }
 
-// ComponentStatusList: A list of objects of kind ComponentStatus.
-type ComponentStatusList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ComponentStatus `json:"items"`
-}
-
 // ConfigMap: Stores non-secret configuration as key-value pairs for pods to consume through
 // environment variables, arguments or files.
 type ConfigMap struct {
@@ -281,16 +271,6 @@ type ConfigMapKeySelector struct {
 	Key string `json:"key"`
 	// When true, a missing config map or key is tolerated. Absent means both must exist.
 	Optional *bool `json:"optional,omitempty"`
-}
-
-// ConfigMapList: A list of objects of kind ConfigMap.
-type ConfigMapList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ConfigMap `json:"items"`
 }
 
 // ConfigMapNodeConfigSource: Locates a config map that held node agent configuration. Deprecated; node
@@ -583,16 +563,6 @@ type Endpoints struct {
 	Subsets []EndpointSubset `json:"subsets,omitempty"`
 }
 
-// EndpointsList: A list of objects of kind Endpoints.
-type EndpointsList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Endpoints `json:"items"`
-}
-
 // EnvFromSource: Bulk source of environment variables. Exactly one of configMapRef and secretRef must
 // be set.
 type EnvFromSource struct {
@@ -735,16 +705,6 @@ type Event struct {
 	ReportingComponent string `json:"reportingComponent"`
 	// Identifies which running copy of the controller emitted the event, often its pod name.
 	ReportingInstance string `json:"reportingInstance"`
-}
-
-// EventList: A list of objects of kind Event.
-type EventList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Event `json:"items"`
 }
 
 // EventSeries: Tracks an event that keeps recurring, so repeats update one object.
@@ -1044,16 +1004,6 @@ type LimitRangeItem struct {
 	MaxLimitRequestRatio map[string]value.Quantity `json:"maxLimitRequestRatio,omitempty"`
 }
 
-// LimitRangeList: A list of objects of kind LimitRange.
-type LimitRangeList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []LimitRange `json:"items"`
-}
-
 // LimitRangeSpec: Holds the per-kind limits of a limit range.
 type LimitRangeSpec struct {
 	// Limits to enforce, one entry per kind of object.
@@ -1136,16 +1086,6 @@ type NamespaceCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// Human-readable detail, for example which resources still remain.
 	Message string `json:"message,omitempty"`
-}
-
-// NamespaceList: A list of objects of kind Namespace.
-type NamespaceList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Namespace `json:"items"`
 }
 
 // NamespaceSpec: Desired settings of a namespace.
@@ -1238,16 +1178,6 @@ type NodeConfigStatus struct {
 type NodeDaemonEndpoints struct {
 	// Where the node agent (kubelet) serves its API, used for logs, exec and metrics.
 	KubeletEndpoint DaemonEndpoint `json:"kubeletEndpoint"`
-}
-
-// NodeList: A list of objects of kind Node.
-type NodeList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Node `json:"items"`
 }
 
 // NodeProxyOptions: Query options for a request proxied to a node.
@@ -1422,16 +1352,6 @@ type PersistentVolumeClaimCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// PersistentVolumeClaimList: A list of objects of kind PersistentVolumeClaim.
-type PersistentVolumeClaimList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []PersistentVolumeClaim `json:"items"`
-}
-
 // PersistentVolumeClaimSpec: Characteristics of the storage that a claim asks for.
 type PersistentVolumeClaimSpec struct {
 	// Ways the volume must be mountable: ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod.
@@ -1494,16 +1414,6 @@ type PersistentVolumeClaimVolumeSource struct {
 	ClaimName string `json:"claimName"`
 	// Forces read-only mounts of the volume throughout the pod. Defaults to false.
 	ReadOnly bool `json:"readOnly,omitempty"`
-}
-
-// PersistentVolumeList: A list of objects of kind PersistentVolume.
-type PersistentVolumeList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []PersistentVolume `json:"items"`
 }
 
 // PersistentVolumeSpec: Properties of a persistent volume, along with its storage backend.
@@ -1707,16 +1617,6 @@ type PodExecOptions struct {
 type PodIP struct {
 	// IPv4 or IPv6 address by which the pod can be reached.
 	IP string `json:"ip,omitempty"`
-}
-
-// PodList: A list of objects of kind Pod.
-type PodList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Pod `json:"items"`
 }
 
 // PodLogOptions: Query parameters for reading a container's log.
@@ -1942,16 +1842,6 @@ type PodTemplate struct {
 	Template PodTemplateSpec `json:"template"`
 }
 
-// PodTemplateList: A list of objects of kind PodTemplate.
-type PodTemplateList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []PodTemplate `json:"items"`
-}
-
 // PodTemplateSpec: Metadata and specification given to every pod created from a template.
 type PodTemplateSpec struct {
 	// Labels and annotations put on each created pod.
@@ -2120,16 +2010,6 @@ type ReplicationControllerCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ReplicationControllerList: A list of objects of kind ReplicationController.
-type ReplicationControllerList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ReplicationController `json:"items"`
-}
-
 // ReplicationControllerSpec: Desired behaviour of a ReplicationController.
 type ReplicationControllerSpec struct {
 	// How many pods to keep running. Defaults to 1; an explicit 0 removes all pods.
@@ -2180,16 +2060,6 @@ type ResourceQuota struct {
 	Spec ResourceQuotaSpec `json:"spec"`
 	// Enforced limits and present consumption. Read-only for users.
 	Status ResourceQuotaStatus `json:"status"`
-}
-
-// ResourceQuotaList: A list of objects of kind ResourceQuota.
-type ResourceQuotaList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ResourceQuota `json:"items"`
 }
 
 // ResourceQuotaSpec: Limits that a quota puts on its namespace.
@@ -2341,16 +2211,6 @@ type SecretKeySelector struct {
 	Optional *bool `json:"optional,omitempty"`
 }
 
-// SecretList: A list of objects of kind Secret.
-type SecretList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Secret `json:"items"`
-}
-
 // SecretProjection: Places keys of a Secret as files into a projected volume.
 type SecretProjection struct {
 	// Name of the referenced object, which must live in the same namespace as the one referring to it.
@@ -2447,16 +2307,6 @@ type ServiceAccount struct {
 	AutomountServiceAccountToken *bool `json:"automountServiceAccountToken,omitempty"`
 }
 
-// ServiceAccountList: A list of objects of kind ServiceAccount.
-type ServiceAccountList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ServiceAccount `json:"items"`
-}
-
 // ServiceAccountTokenProjection: Places a regularly renewed service account token as a file into a
 // projected volume.
 type ServiceAccountTokenProjection struct {
@@ -2466,16 +2316,6 @@ type ServiceAccountTokenProjection struct {
 	ExpirationSeconds *int64 `json:"expirationSeconds,omitempty"`
 	// File path of the token, relative to the volume's mount point.
 	Path string `json:"path"`
-}
-
-// ServiceList: A list of objects of kind Service.
-type ServiceList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Service `json:"items"`
 }
 
 // ServicePort: One port on which a Service accepts traffic.

@@ -11,6 +11,9 @@ func (x *Binding) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Binding) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Binding) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *ComponentStatus) SetKind() { x.Kind, x.APIVersion = "ComponentStatus", "v1" }
 
@@ -20,8 +23,8 @@ func (x *ComponentStatus) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ComponentStatus) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ComponentStatusList) SetKind() { x.Kind, x.APIVersion = "ComponentStatusList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ComponentStatus) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *ConfigMap) SetKind() { x.Kind, x.APIVersion = "ConfigMap", "v1" }
@@ -32,8 +35,8 @@ func (x *ConfigMap) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ConfigMap) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ConfigMapList) SetKind() { x.Kind, x.APIVersion = "ConfigMapList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ConfigMap) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Endpoints) SetKind() { x.Kind, x.APIVersion = "Endpoints", "v1" }
@@ -44,8 +47,8 @@ func (x *Endpoints) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Endpoints) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *EndpointsList) SetKind() { x.Kind, x.APIVersion = "EndpointsList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Endpoints) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Event) SetKind() { x.Kind, x.APIVersion = "Event", "v1" }
@@ -56,8 +59,8 @@ func (x *Event) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Event) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *EventList) SetKind() { x.Kind, x.APIVersion = "EventList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Event) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *LimitRange) SetKind() { x.Kind, x.APIVersion = "LimitRange", "v1" }
@@ -68,8 +71,8 @@ func (x *LimitRange) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *LimitRange) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *LimitRangeList) SetKind() { x.Kind, x.APIVersion = "LimitRangeList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *LimitRange) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Namespace) SetKind() { x.Kind, x.APIVersion = "Namespace", "v1" }
@@ -80,8 +83,8 @@ func (x *Namespace) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Namespace) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *NamespaceList) SetKind() { x.Kind, x.APIVersion = "NamespaceList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Namespace) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Node) SetKind() { x.Kind, x.APIVersion = "Node", "v1" }
@@ -92,8 +95,8 @@ func (x *Node) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Node) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *NodeList) SetKind() { x.Kind, x.APIVersion = "NodeList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Node) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *NodeProxyOptions) SetKind() { x.Kind, x.APIVersion = "NodeProxyOptions", "v1" }
@@ -107,6 +110,9 @@ func (x *PersistentVolume) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PersistentVolume) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PersistentVolume) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *PersistentVolumeClaim) SetKind() { x.Kind, x.APIVersion = "PersistentVolumeClaim", "v1" }
 
@@ -116,13 +122,8 @@ func (x *PersistentVolumeClaim) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PersistentVolumeClaim) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *PersistentVolumeClaimList) SetKind() {
-	x.Kind, x.APIVersion = "PersistentVolumeClaimList", "v1"
-}
-
-// SetKind fills in Kind and APIVersion.
-func (x *PersistentVolumeList) SetKind() { x.Kind, x.APIVersion = "PersistentVolumeList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PersistentVolumeClaim) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Pod) SetKind() { x.Kind, x.APIVersion = "Pod", "v1" }
@@ -133,14 +134,14 @@ func (x *Pod) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Pod) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Pod) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *PodAttachOptions) SetKind() { x.Kind, x.APIVersion = "PodAttachOptions", "v1" }
 
 // SetKind fills in Kind and APIVersion.
 func (x *PodExecOptions) SetKind() { x.Kind, x.APIVersion = "PodExecOptions", "v1" }
-
-// SetKind fills in Kind and APIVersion.
-func (x *PodList) SetKind() { x.Kind, x.APIVersion = "PodList", "v1" }
 
 // SetKind fills in Kind and APIVersion.
 func (x *PodLogOptions) SetKind() { x.Kind, x.APIVersion = "PodLogOptions", "v1" }
@@ -160,6 +161,9 @@ func (x *PodStatusResult) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PodStatusResult) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PodStatusResult) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *PodTemplate) SetKind() { x.Kind, x.APIVersion = "PodTemplate", "v1" }
 
@@ -169,8 +173,8 @@ func (x *PodTemplate) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PodTemplate) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *PodTemplateList) SetKind() { x.Kind, x.APIVersion = "PodTemplateList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PodTemplate) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *RangeAllocation) SetKind() { x.Kind, x.APIVersion = "RangeAllocation", "v1" }
@@ -181,6 +185,9 @@ func (x *RangeAllocation) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *RangeAllocation) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *RangeAllocation) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *ReplicationController) SetKind() { x.Kind, x.APIVersion = "ReplicationController", "v1" }
 
@@ -190,10 +197,8 @@ func (x *ReplicationController) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ReplicationController) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ReplicationControllerList) SetKind() {
-	x.Kind, x.APIVersion = "ReplicationControllerList", "v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ReplicationController) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *ResourceQuota) SetKind() { x.Kind, x.APIVersion = "ResourceQuota", "v1" }
@@ -204,8 +209,8 @@ func (x *ResourceQuota) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ResourceQuota) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ResourceQuotaList) SetKind() { x.Kind, x.APIVersion = "ResourceQuotaList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ResourceQuota) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Secret) SetKind() { x.Kind, x.APIVersion = "Secret", "v1" }
@@ -216,8 +221,8 @@ func (x *Secret) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Secret) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *SecretList) SetKind() { x.Kind, x.APIVersion = "SecretList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Secret) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *SerializedReference) SetKind() { x.Kind, x.APIVersion = "SerializedReference", "v1" }
@@ -231,6 +236,9 @@ func (x *Service) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Service) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Service) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *ServiceAccount) SetKind() { x.Kind, x.APIVersion = "ServiceAccount", "v1" }
 
@@ -240,11 +248,8 @@ func (x *ServiceAccount) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ServiceAccount) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ServiceAccountList) SetKind() { x.Kind, x.APIVersion = "ServiceAccountList", "v1" }
-
-// SetKind fills in Kind and APIVersion.
-func (x *ServiceList) SetKind() { x.Kind, x.APIVersion = "ServiceList", "v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ServiceAccount) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *ServiceProxyOptions) SetKind() { x.Kind, x.APIVersion = "ServiceProxyOptions", "v1" }

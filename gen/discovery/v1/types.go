@@ -73,16 +73,6 @@ type EndpointSlice struct {
 	Ports []EndpointPort `json:"ports"`
 }
 
-// EndpointSliceList: A list of objects of kind EndpointSlice.
-type EndpointSliceList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []EndpointSlice `json:"items"`
-}
-
 // ForZone: Names a zone.
 type ForZone struct {
 	// Value of the zone's label.

@@ -11,7 +11,5 @@ func (x *EndpointSlice) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *EndpointSlice) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *EndpointSliceList) SetKind() {
-	x.Kind, x.APIVersion = "EndpointSliceList", "discovery.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *EndpointSlice) GetResourceVersion() string { return x.Metadata.ResourceVersion }

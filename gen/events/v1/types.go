@@ -45,16 +45,6 @@ type Event struct {
 	DeprecatedCount int32 `json:"deprecatedCount,omitempty"`
 }
 
-// EventList: A list of objects of kind Event.
-type EventList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Event `json:"items"`
-}
-
 // EventSeries: Repetitions of an event, so that each of them updates one object.
 type EventSeries struct {
 	// Occurrences so far, at least 2.

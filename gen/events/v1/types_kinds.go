@@ -11,5 +11,5 @@ func (x *Event) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Event) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *EventList) SetKind() { x.Kind, x.APIVersion = "EventList", "events.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Event) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -40,16 +40,6 @@ type FlowSchemaCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// FlowSchemaList: A list of objects of kind FlowSchema.
-type FlowSchemaList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []FlowSchema `json:"items"`
-}
-
 // FlowSchemaSpec: Matching requests, their priority level, and how they are divided among flows.
 type FlowSchemaSpec struct {
 	// The priority level that matching requests are handled at.
@@ -143,16 +133,6 @@ type PriorityLevelConfigurationCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// The same for people, with details.
 	Message string `json:"message,omitempty"`
-}
-
-// PriorityLevelConfigurationList: A list of objects of kind PriorityLevelConfiguration.
-type PriorityLevelConfigurationList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []PriorityLevelConfiguration `json:"items"`
 }
 
 // PriorityLevelConfigurationReference: Points to a priority level.

@@ -13,10 +13,8 @@ func (x *FlowSchema) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *FlowSchema) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *FlowSchemaList) SetKind() {
-	x.Kind, x.APIVersion = "FlowSchemaList", "flowcontrol.apiserver.k8s.io/v1beta2"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *FlowSchema) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *PriorityLevelConfiguration) SetKind() {
@@ -29,7 +27,5 @@ func (x *PriorityLevelConfiguration) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PriorityLevelConfiguration) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *PriorityLevelConfigurationList) SetKind() {
-	x.Kind, x.APIVersion = "PriorityLevelConfigurationList", "flowcontrol.apiserver.k8s.io/v1beta2"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PriorityLevelConfiguration) GetResourceVersion() string { return x.Metadata.ResourceVersion }

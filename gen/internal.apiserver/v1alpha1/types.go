@@ -45,16 +45,6 @@ type StorageVersionCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
-// StorageVersionList: A list of objects of kind StorageVersion.
-type StorageVersionList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []StorageVersion `json:"items"`
-}
-
 // StorageVersionSpec: Has no fields.
 type StorageVersionSpec struct{}
 

@@ -13,7 +13,5 @@ func (x *StorageVersion) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *StorageVersion) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *StorageVersionList) SetKind() {
-	x.Kind, x.APIVersion = "StorageVersionList", "internal.apiserver.k8s.io/v1alpha1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *StorageVersion) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -41,6 +41,9 @@ func (x *PartialObjectMetadata) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PartialObjectMetadata) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PartialObjectMetadata) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *PartialObjectMetadataList) SetKind() {
 	x.Kind, x.APIVersion = "PartialObjectMetadataList", "v1"

@@ -67,16 +67,6 @@ type IngressClass struct {
 	Spec IngressClassSpec `json:"spec"`
 }
 
-// IngressClassList: A list of objects of kind IngressClass.
-type IngressClassList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []IngressClass `json:"items"`
-}
-
 // IngressClassParametersReference: Points to the object that holds further settings of a class.
 type IngressClassParametersReference struct {
 	// API group of the object; absent for the core group.
@@ -97,16 +87,6 @@ type IngressClassSpec struct {
 	Controller string `json:"controller,omitempty"`
 	// Object with settings for the controller, if it needs any.
 	Parameters *IngressClassParametersReference `json:"parameters,omitempty"`
-}
-
-// IngressList: A list of objects of kind Ingress.
-type IngressList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Ingress `json:"items"`
 }
 
 // IngressRule: Says what becomes of requests to one host.
@@ -181,16 +161,6 @@ type NetworkPolicyIngressRule struct {
 	Ports []NetworkPolicyPort `json:"ports,omitempty"`
 	// Where the traffic may come from; empty means anywhere.
 	From []NetworkPolicyPeer `json:"from,omitempty"`
-}
-
-// NetworkPolicyList: A list of objects of kind NetworkPolicy.
-type NetworkPolicyList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []NetworkPolicy `json:"items"`
 }
 
 // NetworkPolicyPeer: Place at the other end of a connection: pods, or a range of addresses.

@@ -11,6 +11,9 @@ func (x *Ingress) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Ingress) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Ingress) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *IngressClass) SetKind() { x.Kind, x.APIVersion = "IngressClass", "networking.k8s.io/v1" }
 
@@ -20,13 +23,8 @@ func (x *IngressClass) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *IngressClass) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *IngressClassList) SetKind() {
-	x.Kind, x.APIVersion = "IngressClassList", "networking.k8s.io/v1"
-}
-
-// SetKind fills in Kind and APIVersion.
-func (x *IngressList) SetKind() { x.Kind, x.APIVersion = "IngressList", "networking.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *IngressClass) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *NetworkPolicy) SetKind() { x.Kind, x.APIVersion = "NetworkPolicy", "networking.k8s.io/v1" }
@@ -37,7 +35,5 @@ func (x *NetworkPolicy) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *NetworkPolicy) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *NetworkPolicyList) SetKind() {
-	x.Kind, x.APIVersion = "NetworkPolicyList", "networking.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *NetworkPolicy) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -17,16 +17,6 @@ type ClusterCIDR struct {
 	Spec ClusterCIDRSpec `json:"spec"`
 }
 
-// ClusterCIDRList: A list of objects of kind ClusterCIDR.
-type ClusterCIDRList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ClusterCIDR `json:"items"`
-}
-
 // ClusterCIDRSpec: A range of addresses in one address family or in both.
 type ClusterCIDRSpec struct {
 	// Nodes that are served from the range; all of them when not given.

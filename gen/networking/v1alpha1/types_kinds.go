@@ -11,7 +11,5 @@ func (x *ClusterCIDR) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ClusterCIDR) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ClusterCIDRList) SetKind() {
-	x.Kind, x.APIVersion = "ClusterCIDRList", "networking.k8s.io/v1alpha1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ClusterCIDR) GetResourceVersion() string { return x.Metadata.ResourceVersion }

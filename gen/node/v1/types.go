@@ -29,16 +29,6 @@ type RuntimeClass struct {
 	Scheduling *Scheduling `json:"scheduling,omitempty"`
 }
 
-// RuntimeClassList: A list of objects of kind RuntimeClass.
-type RuntimeClassList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []RuntimeClass `json:"items"`
-}
-
 // Scheduling: Restricts pods of a runtime class to nodes that support it.
 type Scheduling struct {
 	// Labels that a node must have; merged with the selector of the pod, and a contradiction refuses the

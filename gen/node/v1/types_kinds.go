@@ -11,5 +11,5 @@ func (x *RuntimeClass) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *RuntimeClass) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *RuntimeClassList) SetKind() { x.Kind, x.APIVersion = "RuntimeClassList", "node.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *RuntimeClass) GetResourceVersion() string { return x.Metadata.ResourceVersion }

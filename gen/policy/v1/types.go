@@ -31,16 +31,6 @@ type PodDisruptionBudget struct {
 	Status PodDisruptionBudgetStatus `json:"status"`
 }
 
-// PodDisruptionBudgetList: A list of objects of kind PodDisruptionBudget.
-type PodDisruptionBudgetList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []PodDisruptionBudget `json:"items"`
-}
-
 // PodDisruptionBudgetSpec: Protected pods and the limit for evicting them; minAvailable and
 // maxUnavailable exclude each other.
 type PodDisruptionBudgetSpec struct {

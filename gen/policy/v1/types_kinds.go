@@ -11,6 +11,9 @@ func (x *Eviction) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Eviction) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Eviction) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *PodDisruptionBudget) SetKind() { x.Kind, x.APIVersion = "PodDisruptionBudget", "policy/v1" }
 
@@ -20,7 +23,5 @@ func (x *PodDisruptionBudget) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PodDisruptionBudget) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *PodDisruptionBudgetList) SetKind() {
-	x.Kind, x.APIVersion = "PodDisruptionBudgetList", "policy/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PodDisruptionBudget) GetResourceVersion() string { return x.Metadata.ResourceVersion }

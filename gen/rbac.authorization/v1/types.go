@@ -37,26 +37,6 @@ type ClusterRoleBinding struct {
 	RoleRef RoleRef `json:"roleRef"`
 }
 
-// ClusterRoleBindingList: A list of objects of kind ClusterRoleBinding.
-type ClusterRoleBindingList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ClusterRoleBinding `json:"items"`
-}
-
-// ClusterRoleList: A list of objects of kind ClusterRole.
-type ClusterRoleList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []ClusterRole `json:"items"`
-}
-
 // PolicyRule: Allows some verbs on some resources, or on some paths that are no resources.
 type PolicyRule struct {
 	// What may be done: get, list, watch, create and so on; * for everything.
@@ -92,26 +72,6 @@ type RoleBinding struct {
 	Subjects []Subject `json:"subjects,omitempty"`
 	// The role that is granted: one of the namespace, or a cluster role. Cannot be changed later.
 	RoleRef RoleRef `json:"roleRef"`
-}
-
-// RoleBindingList: A list of objects of kind RoleBinding.
-type RoleBindingList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []RoleBinding `json:"items"`
-}
-
-// RoleList: A list of objects of kind Role.
-type RoleList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []Role `json:"items"`
 }
 
 // RoleRef: Names the role that a binding grants.

@@ -11,6 +11,9 @@ func (x *ClusterRole) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ClusterRole) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ClusterRole) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *ClusterRoleBinding) SetKind() {
 	x.Kind, x.APIVersion = "ClusterRoleBinding", "rbac.authorization.k8s.io/v1"
@@ -22,15 +25,8 @@ func (x *ClusterRoleBinding) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *ClusterRoleBinding) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *ClusterRoleBindingList) SetKind() {
-	x.Kind, x.APIVersion = "ClusterRoleBindingList", "rbac.authorization.k8s.io/v1"
-}
-
-// SetKind fills in Kind and APIVersion.
-func (x *ClusterRoleList) SetKind() {
-	x.Kind, x.APIVersion = "ClusterRoleList", "rbac.authorization.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ClusterRoleBinding) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *Role) SetKind() { x.Kind, x.APIVersion = "Role", "rbac.authorization.k8s.io/v1" }
@@ -41,6 +37,9 @@ func (x *Role) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Role) GetNamespace() string { return x.Metadata.Namespace }
 
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *Role) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
 // SetKind fills in Kind and APIVersion.
 func (x *RoleBinding) SetKind() { x.Kind, x.APIVersion = "RoleBinding", "rbac.authorization.k8s.io/v1" }
 
@@ -50,10 +49,5 @@ func (x *RoleBinding) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *RoleBinding) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *RoleBindingList) SetKind() {
-	x.Kind, x.APIVersion = "RoleBindingList", "rbac.authorization.k8s.io/v1"
-}
-
-// SetKind fills in Kind and APIVersion.
-func (x *RoleList) SetKind() { x.Kind, x.APIVersion = "RoleList", "rbac.authorization.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *RoleBinding) GetResourceVersion() string { return x.Metadata.ResourceVersion }

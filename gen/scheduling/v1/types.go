@@ -24,13 +24,3 @@ type PriorityClass struct {
 	// only wait (Never).
 	PreemptionPolicy *string `json:"preemptionPolicy,omitempty"`
 }
-
-// PriorityClassList: A list of objects of kind PriorityClass.
-type PriorityClassList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []PriorityClass `json:"items"`
-}

@@ -11,7 +11,5 @@ func (x *PriorityClass) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *PriorityClass) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *PriorityClassList) SetKind() {
-	x.Kind, x.APIVersion = "PriorityClassList", "scheduling.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *PriorityClass) GetResourceVersion() string { return x.Metadata.ResourceVersion }

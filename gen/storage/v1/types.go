@@ -19,16 +19,6 @@ type CSIDriver struct {
 	Spec CSIDriverSpec `json:"spec"`
 }
 
-// CSIDriverList: A list of objects of kind CSIDriver.
-type CSIDriverList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []CSIDriver `json:"items"`
-}
-
 // CSIDriverSpec: What a driver needs and what it can do.
 type CSIDriverSpec struct {
 	// Whether volumes have to be attached to a node before they are mounted. False skips that step. Cannot
@@ -78,16 +68,6 @@ type CSINodeDriver struct {
 	Allocatable *VolumeNodeResources `json:"allocatable,omitempty"`
 }
 
-// CSINodeList: A list of objects of kind CSINode.
-type CSINodeList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []CSINode `json:"items"`
-}
-
 // CSINodeSpec: The drivers of a node.
 type CSINodeSpec struct {
 	// Installed drivers, each once. Empty while none has registered.
@@ -111,16 +91,6 @@ type CSIStorageCapacity struct {
 	// Size in bytes of the largest volume that could be made now. Absent leaves capacity as the best
 	// estimate.
 	MaximumVolumeSize *value.Quantity `json:"maximumVolumeSize,omitempty"`
-}
-
-// CSIStorageCapacityList: A list of objects of kind CSIStorageCapacity.
-type CSIStorageCapacityList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []CSIStorageCapacity `json:"items"`
 }
 
 // StorageClass: Kind of storage that claims can ask for by name. Volumes are made on demand by the
@@ -148,16 +118,6 @@ type StorageClass struct {
 	AllowedTopologies []corev1.TopologySelectorTerm `json:"allowedTopologies,omitempty"`
 }
 
-// StorageClassList: A list of objects of kind StorageClass.
-type StorageClassList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []StorageClass `json:"items"`
-}
-
 // TokenRequest: Asks for a token for an audience.
 type TokenRequest struct {
 	// Who shall accept the token; empty means the audiences of the API server.
@@ -176,16 +136,6 @@ type VolumeAttachment struct {
 	Spec VolumeAttachmentSpec `json:"spec"`
 	// What the attacher has achieved. Read-only for users.
 	Status VolumeAttachmentStatus `json:"status"`
-}
-
-// VolumeAttachmentList: A list of objects of kind VolumeAttachment.
-type VolumeAttachmentList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []VolumeAttachment `json:"items"`
 }
 
 // VolumeAttachmentSource: Volume to attach: either one that has an object, or one described in place.

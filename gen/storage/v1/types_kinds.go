@@ -11,8 +11,8 @@ func (x *CSIDriver) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *CSIDriver) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *CSIDriverList) SetKind() { x.Kind, x.APIVersion = "CSIDriverList", "storage.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *CSIDriver) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *CSINode) SetKind() { x.Kind, x.APIVersion = "CSINode", "storage.k8s.io/v1" }
@@ -23,8 +23,8 @@ func (x *CSINode) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *CSINode) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *CSINodeList) SetKind() { x.Kind, x.APIVersion = "CSINodeList", "storage.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *CSINode) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *CSIStorageCapacity) SetKind() {
@@ -37,10 +37,8 @@ func (x *CSIStorageCapacity) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *CSIStorageCapacity) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *CSIStorageCapacityList) SetKind() {
-	x.Kind, x.APIVersion = "CSIStorageCapacityList", "storage.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *CSIStorageCapacity) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *StorageClass) SetKind() { x.Kind, x.APIVersion = "StorageClass", "storage.k8s.io/v1" }
@@ -51,8 +49,8 @@ func (x *StorageClass) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *StorageClass) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *StorageClassList) SetKind() { x.Kind, x.APIVersion = "StorageClassList", "storage.k8s.io/v1" }
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *StorageClass) GetResourceVersion() string { return x.Metadata.ResourceVersion }
 
 // SetKind fills in Kind and APIVersion.
 func (x *VolumeAttachment) SetKind() { x.Kind, x.APIVersion = "VolumeAttachment", "storage.k8s.io/v1" }
@@ -63,7 +61,5 @@ func (x *VolumeAttachment) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *VolumeAttachment) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *VolumeAttachmentList) SetKind() {
-	x.Kind, x.APIVersion = "VolumeAttachmentList", "storage.k8s.io/v1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *VolumeAttachment) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -25,13 +25,3 @@ type CSIStorageCapacity struct {
 	// estimate.
 	MaximumVolumeSize *value.Quantity `json:"maximumVolumeSize,omitempty"`
 }
-
-// CSIStorageCapacityList: A list of objects of kind CSIStorageCapacity.
-type CSIStorageCapacityList struct {
-	Kind       string `json:"kind,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	// Metadata of the list.
-	Metadata metav1.ListMeta `json:"metadata"`
-	// The objects of the list.
-	Items []CSIStorageCapacity `json:"items"`
-}

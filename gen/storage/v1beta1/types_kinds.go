@@ -13,7 +13,5 @@ func (x *CSIStorageCapacity) GetName() string { return x.Metadata.Name }
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *CSIStorageCapacity) GetNamespace() string { return x.Metadata.Namespace }
 
-// SetKind fills in Kind and APIVersion.
-func (x *CSIStorageCapacityList) SetKind() {
-	x.Kind, x.APIVersion = "CSIStorageCapacityList", "storage.k8s.io/v1beta1"
-}
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *CSIStorageCapacity) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -48,14 +48,14 @@ type clientImport struct{ Alias, Path string }
 // clientResource is one accessor. Access is the part of the client that the
 // resource's verbs need: Resource, Reader or Creator.
 type clientResource struct {
-	Method, Plural, Kind, Access, Types string
-	Deprecated, Replacement             string // release; replacement
-	Namespaced                          bool
+	Method, Plural, Kind, Access, Type string
+	Deprecated, Replacement            string // release; replacement
+	Namespaced                         bool
 }
 
 type clientSubresource struct {
-	Method, Plural, Name, Kind, Types string
-	Namespaced                        bool
+	Method, Plural, Name, Kind, Type string
+	Namespaced                       bool
 }
 
 func newClientGroup(p model.Profile, gv *model.GroupVersion) clientGroup {
@@ -68,15 +68,8 @@ func newClientGroup(p model.Profile, gv *model.GroupVersion) clientGroup {
 	for _, r := range gv.Resources {
 		if access := accessOf(r.Verbs); access != "" {
 			name := goType(r.Type)
-			list := goPackage(gv.Dir) + "." + r.ListKind
-			types := map[string]string{
-				"Resource": name + ", *" + name + ", " + list,
-				"Reader":   name + ", " + list,
-				"Creator":  name + ", *" + name,
-			}[access]
-			dirs[gv.Dir] = true
 			g.Resources = append(g.Resources, clientResource{
-				Method: clientPlural(r), Plural: r.Plural, Kind: r.Kind, Access: access, Types: types, Namespaced: r.Namespaced,
+				Method: clientPlural(r), Plural: r.Plural, Kind: r.Kind, Access: access, Type: name, Namespaced: r.Namespaced,
 				Deprecated: r.DeprecatedSince, Replacement: r.Replacement,
 			})
 		}
@@ -86,9 +79,8 @@ func newClientGroup(p model.Profile, gv *model.GroupVersion) clientGroup {
 			if s.Type == r.Type || !hasObjectMeta(s.Type) {
 				continue
 			}
-			name := goType(s.Type)
 			g.Subresources = append(g.Subresources, clientSubresource{
-				Method: r.Kind + upperFirst(s.Name), Plural: r.Plural, Name: s.Name, Kind: s.Type.Name, Types: name + ", *" + name, Namespaced: r.Namespaced,
+				Method: r.Kind + upperFirst(s.Name), Plural: r.Plural, Name: s.Name, Kind: s.Type.Name, Type: goType(s.Type), Namespaced: r.Namespaced,
 			})
 		}
 	}

@@ -27,7 +27,7 @@ func Types(m *model.Model) ([]File, error) {
 	index := indexTypes(m)
 	var files []File
 	for _, gv := range m.GroupVersions {
-		p := &goTypes{index: index, gv: gv, imports: map[string]bool{}, schemas: openapi3.Schemas{}}
+		p := &goTypes{index: index, gv: gv, imports: map[string]bool{}, schemas: openapi3.Schemas{}, constants: map[string]string{}}
 		if err := p.collect(); err != nil {
 			return nil, err
 		}
@@ -40,17 +40,23 @@ func Types(m *model.Model) ([]File, error) {
 			return nil, err
 		}
 		files = append(files, File{gv.Dir + "/types.go", source})
-		if len(p.kinds) == 0 {
-			continue
-		}
-		source, err = executeGo("types_kinds.go.tmpl", struct {
+		parts := struct {
 			Package, APIVersion string
 			Kinds               []goKind
-		}{goPackage(gv.Dir), apiVersion(gv), p.kinds})
-		if err != nil {
-			return nil, err
+			Enums               []goEnum
+		}{goPackage(gv.Dir), apiVersion(gv), p.kinds, p.enums}
+		for _, f := range []struct {
+			name string
+			rows int
+		}{{"types_kinds.go", len(p.kinds)}, {"types_constants.go", len(p.enums)}} {
+			if f.rows == 0 {
+				continue
+			}
+			if source, err = executeGo(f.name+".tmpl", parts); err != nil {
+				return nil, err
+			}
+			files = append(files, File{gv.Dir + "/" + f.name, source})
 		}
-		files = append(files, File{gv.Dir + "/types_kinds.go", source})
 	}
 	return files, nil
 }
@@ -71,6 +77,9 @@ type goTypes struct {
 	imports map[string]bool // directories of this module
 	schemas openapi3.Schemas
 	kinds   []goKind
+	enums   []goEnum
+
+	constants map[string]string // the values by name
 }
 
 // goKind is a kind that gets methods.
@@ -86,6 +95,9 @@ func (p *goTypes) collect() error {
 		if err != nil {
 			return err
 		}
+		if err := p.enum(name, t.Name, t.Schema); err != nil {
+			return err
+		}
 		if s.Value.Description == "" {
 			s.Value.Description = "has no description."
 		}
@@ -95,11 +107,6 @@ func (p *goTypes) collect() error {
 			p.kinds = append(p.kinds, goKind{Go: name, Kind: t.Name, HasMetadata: hasObjectMeta(t)})
 		}
 		if err := p.declare(name, s, t.Schema); err != nil {
-			return err
-		}
-	}
-	for _, r := range p.gv.Resources {
-		if err := p.list(r); err != nil {
 			return err
 		}
 	}
@@ -113,27 +120,6 @@ func (p *goTypes) declare(name string, s *openapi3.SchemaRef, at *schema.Schema)
 		return fmt.Errorf("%s: Go type %s is declared twice in package %s: set x-cluster-go-name", at.Pos, name, goPackage(p.gv.Dir))
 	}
 	p.schemas[name] = s
-	return nil
-}
-
-// list adds the list kind of a resource that can be listed.
-func (p *goTypes) list(r *model.Resource) error {
-	if !slices.Contains(r.Verbs, "list") || p.schemas[r.ListKind] != nil {
-		return nil
-	}
-	meta := p.index.id("meta/v1.ListMeta")
-	if meta == nil {
-		return fmt.Errorf("%s: lists need ListMeta: add schemas/meta/v1/ListMeta.yaml", r.Pos)
-	}
-	metadata := p.ref(meta, "Metadata of the list.")
-	p.makeField(metadata, "metadata", 0, "")
-	items := value(&openapi3.Schema{Type: types("array"), Items: p.ref(r.Type, ""), Description: "The objects of the list."})
-	p.makeField(items, "items", 1, "")
-	list := object3(r.ListKind + ": A list of objects of kind " + r.Kind + ".")
-	list.Properties["metadata"], list.Properties["items"] = metadata, items
-	p.addTypeMeta(list)
-	p.schemas[r.ListKind] = value(list)
-	p.kinds = append(p.kinds, goKind{Go: r.ListKind, Kind: r.ListKind})
 	return nil
 }
 

@@ -47,7 +47,7 @@ func testModel() *model.Model {
 	declare(meta, "Table", true, object1("Rows for people.", field("rows", schema.Schema{Type: "array", Items: &schema.Schema{Type: "string"}, Description: "Rows."})))
 	declare(meta, "ListMeta", false, object1("Metadata of lists.", field("resourceVersion", text("Version of the list."))))
 	declare(meta, "ObjectMeta", false, object1("Metadata of objects.",
-		field("name", text("Unique name.")), field("namespace", text("Namespace of the object.")), field("uid", text("Unique in time and space.")),
+		field("name", text("Unique name.")), field("namespace", text("Namespace of the object.")), field("uid", text("Unique in time and space.")), field("resourceVersion", text("Version of the object.")),
 		field("creationTimestamp", schema.Schema{Type: "string", Format: "date-time", Presence: "always", Description: "When the object was made."}),
 		field("labels", schema.Schema{Type: "object", Additional: &schema.Schema{Type: "string"}, Description: "Labels."}),
 		field("fieldsV1", schema.Schema{PreserveAny: true, BinaryForm: "raw", Description: "Owned fields."})))

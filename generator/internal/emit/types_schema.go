@@ -96,6 +96,9 @@ func (p *goTypes) structure(t *model.Type, s *schema.Schema, name string) (*open
 		if err != nil {
 			return nil, err
 		}
+		if err := p.enum(name+goName(f.Name), name+"."+f.Name, f.Schema); err != nil {
+			return nil, err
+		}
 		shape, err := p.shapeOf(t, f.Schema)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,130 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+)
+
+// Patch is a change of parts of an object. Make one with JSONPatch, MergePatch,
+// StrategicPatch, Difference or RawPatch.
+type Patch struct {
+	contentType string
+	body        []byte
+	err         error
+}
+
+// Operation is one step of a JSON patch (RFC 6902).
+type Operation struct {
+	Op    string `json:"op"`             // add, remove, replace, move, copy or test
+	Path  string `json:"path"`           // "/spec/replicas"
+	From  string `json:"from,omitempty"` // of move and copy
+	Value any    `json:"value"`
+}
+
+// JSONPatch does the operations in their order, or none of them.
+func JSONPatch(operations ...Operation) Patch {
+	return newPatch("application/json-patch+json", operations)
+}
+
+// MergePatch sets what part has: an object of which only some fields are set, or a map, in
+// which nil removes a member. Lists are replaced.
+func MergePatch(part any) Patch {
+	return newPatch("application/merge-patch+json", sparse(reflect.ValueOf(part)))
+}
+
+// StrategicPatch is a MergePatch that merges the lists whose elements have keys. Custom
+// resources do not have it.
+func StrategicPatch(part any) Patch {
+	return newPatch("application/strategic-merge-patch+json", sparse(reflect.ValueOf(part)))
+}
+
+// RawPatch is a patch of any content type.
+func RawPatch(contentType string, body []byte) Patch {
+	return Patch{contentType: contentType, body: body}
+}
+
+// Difference is the merge patch that makes one object the other.
+func Difference[T any](from, to *T) Patch {
+	old, err := members(from)
+	if err != nil {
+		return Patch{err: err}
+	}
+	now, err := members(to)
+	if err != nil {
+		return Patch{err: err}
+	}
+	return newPatch("application/merge-patch+json", difference(old, now))
+}
+
+func newPatch(contentType string, body any) Patch {
+	p := Patch{contentType: contentType}
+	p.body, p.err = json.Marshal(body)
+	return p
+}
+
+// difference is what a merge has to set, null for what it removes.
+func difference(old, now map[string]any) map[string]any {
+	out := map[string]any{}
+	for name := range old {
+		if _, ok := now[name]; !ok {
+			out[name] = nil
+		}
+	}
+	for name, value := range now {
+		a, isObject := old[name].(map[string]any)
+		b, both := value.(map[string]any)
+		switch {
+		case isObject && both:
+			if d := difference(a, b); len(d) > 0 {
+				out[name] = d
+			}
+		case !reflect.DeepEqual(old[name], value):
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// members are the members of an object in JSON, numbers as they are written.
+func members(obj any) (map[string]any, error) {
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return out, decoder.Decode(&out)
+}
+
+// Copy returns a copy of an object that shares nothing with it.
+func Copy[T any](obj *T) (*T, error) {
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	return out, json.Unmarshal(data, out)
+}
+
+// Patch changes parts of an object, or of a subresource ("status") when one is named.
+func (r Resource[T, P]) Patch(ctx context.Context, name string, p Patch, o WriteOptions, subresource ...string) (*T, error) {
+	reader := r.Reader
+	path, err := reader.row.object(reader.namespace, name, subresource...)
+	if err != nil {
+		return nil, err
+	}
+	if p.err != nil || p.contentType == "" {
+		return nil, fmt.Errorf("patch of %s %q: no patch: %w", reader.row.Plural, name, p.err)
+	}
+	out := new(T)
+	err = reader.rest.do(ctx, request{method: http.MethodPatch, path: path, query: o.query(), contentType: p.contentType, body: p.body}, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,53 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// goEnum holds the constants of one enum.
+type goEnum struct {
+	Of     string // "PodSpec.restartPolicy"
+	Values []goConstant
+}
+
+type goConstant struct{ Name, Text string }
+
+// enum collects the constants of a schema with an enum, or of a list of such: their names are
+// the type, the field and the value. prefix is that of the names, of the field in documents.
+func (p *goTypes) enum(prefix, of string, s *schema.Schema) error {
+	if s.Items != nil && len(s.Items.Enum) > 0 {
+		s = s.Items
+	}
+	e := goEnum{Of: of}
+	for _, text := range s.Enum {
+		if text == "" {
+			continue // is the zero value
+		}
+		c := goConstant{prefix + constantWord(text), text}
+		if other, taken := p.constants[c.Name]; taken {
+			return fmt.Errorf("%s: Go constant %s stands for %q and %q: set x-cluster-go-name", s.Pos, c.Name, other, text)
+		}
+		p.constants[c.Name] = text
+		e.Values = append(e.Values, c)
+	}
+	if len(e.Values) > 0 {
+		p.enums = append(p.enums, e)
+	}
+	return nil
+}
+
+// constantWord is a value as the end of a Go name: "client auth" is ClientAuth.
+func constantWord(text string) string {
+	if text == "*" {
+		return "All"
+	}
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		b.WriteString(upperFirst(word))
+	}
+	return b.String()
+}
