@@ -98,6 +98,10 @@ type Config struct {
 	// DisableProfiling turns off /debug/pprof/.
 	DisableProfiling bool
 
+	// API is the API of another module, served with the built-in groups: what New of its
+	// generated package gen/api returns. Default: none.
+	API *api.API
+
 	// Logger receives log messages. Default: nothing is logged.
 	Logger *slog.Logger
 	// Clock is the time of day; nil for time.Now.

@@ -22,7 +22,7 @@ func TestMigrateCustomObjects(t *testing.T) {
 		return operate.Client{DataDir: dir}.Migrate(ctx, report)
 	}
 	closed := func(ctx context.Context, report func(operate.Step)) error {
-		return server.MigrateStore(ctx, dir, "", report)
+		return server.MigrateStore(ctx, nil, dir, "", report)
 	}
 	beta := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1)
 	t.Run("stored", func(t *testing.T) {

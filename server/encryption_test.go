@@ -168,7 +168,7 @@ func TestEncryptionKeyRotation(t *testing.T) {
 	stop(h)
 
 	var rewritten int64
-	if err := server.MigrateStore(t.Context(), dir, encryptionConfig(t, "{identity: {}}, "+aesKeys("2")), func(s operate.Step) { rewritten = s.Rewritten }); err != nil || rewritten != 2 {
+	if err := server.MigrateStore(t.Context(), nil, dir, encryptionConfig(t, "{identity: {}}, "+aesKeys("2")), func(s operate.Step) { rewritten = s.Rewritten }); err != nil || rewritten != 2 {
 		t.Errorf("%d objects made plain: %v", rewritten, err)
 	}
 	h = start("")

@@ -95,18 +95,23 @@ func definitionsRow(snapshot *catalog.Snapshot) *catalog.Row {
 	return snapshot.Stored(objects.DefinitionGroup, "customresourcedefinitions")
 }
 
-// MigrateStore runs a migration on the store of a data directory without a server. Steps
+// MigrateStore runs a migration on the store of a data directory without a server that
+// serves the built-in groups and an API, which may be nil. Steps
 // are reported at most once a second, problems all; objects that a webhook would have to
 // convert are problems. The next call continues a migration that the end of ctx
 // interrupted. Errors: store.ErrLocked when a server uses the directory, and those of the
 // store.
-func MigrateStore(ctx context.Context, dataDir, encryptionConfigFile string, report func(operate.Step)) error {
+func MigrateStore(ctx context.Context, more *api.API, dataDir, encryptionConfigFile string, report func(operate.Step)) error {
 	cipher, err := encryption.Read(encryptionConfigFile, catalog.ResourceOfKey)
 	if err != nil {
 		return err
 	}
 	defer cipher.Close()
-	snapshot := catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()
+	groups, err := joined(catalogOf(policy.New(time.Now)), more)
+	if err != nil {
+		return err
+	}
+	snapshot := catalog.New(groups, generated.Meta()).Snapshot()
 	rows, err := customRows(snapshot, time.Now, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
 	if err != nil {
 		return err

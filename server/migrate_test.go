@@ -132,7 +132,7 @@ func TestMigrateBesideRequests(t *testing.T) {
 		}
 	})
 	if again := migrated(t, func(ctx context.Context, report func(operate.Step)) error {
-		return server.MigrateStore(ctx, dir, "", report)
+		return server.MigrateStore(ctx, nil, dir, "", report)
 	}); again.Rewritten != 0 {
 		t.Errorf("a migration of the closed store: %+v", again)
 	}
@@ -263,7 +263,7 @@ func TestNothingToMigrate(t *testing.T) {
 		}
 	})
 	last := migrated(t, func(ctx context.Context, report func(operate.Step)) error {
-		return server.MigrateStore(ctx, dir, "", report)
+		return server.MigrateStore(ctx, nil, dir, "", report)
 	})
 	if last.Rewritten != 0 || last.Failed != 0 || last.Looked < made {
 		t.Errorf("of %d objects: %+v", made, last)

@@ -23,8 +23,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
-	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/otlp"
@@ -40,7 +38,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/features"
@@ -53,7 +50,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 	"github.com/capstan-dev/capstan/server/internal/registrar"
@@ -228,35 +224,6 @@ func (s *Server) port() int {
 	return s.cfg.SecurePort
 }
 
-// openCatalog makes the catalog of the configured versions and resources.
-func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
-	cfg := &s.cfg
-	var warnings []string
-	var err error
-	if s.features, warnings, err = features.Parse(cfg.FeatureGates); err != nil {
-		return nil, err
-	}
-	for _, w := range warnings {
-		s.log.Warn(w)
-	}
-	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[features.PriorityFairness]
-	rules := policy.New(cfg.Clock)
-	rules.Features = s.features.On
-	groups := cfg.groups(rules)
-	s.features.MarkGated(groups)
-	config, err := features.ParseRuntimeConfig(cfg.RuntimeConfig, groups)
-	if err != nil {
-		return nil, err
-	}
-	config.Apply(groups)
-	features.DropFutureDeprecations(groups)
-	if !s.features[features.VersionHashes] {
-		features.HideStorageHashes(groups)
-	}
-	s.catalog = catalog.New(groups, generated.Meta())
-	return groups, checkNeeded(s.catalog.Snapshot())
-}
-
 // openFront makes the pipeline with its verbs and endpoints.
 func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) error {
 	cfg := &s.cfg
@@ -276,7 +243,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
-	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
+	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
 		DecodeLimits: s.decodeLimits, Front: s.front, Verbs: s.verbs, Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: s.authz,
 		Issuer: s.issuer, IssuerDocuments: s.issuerDocuments, KeepTokenExpiration: cfg.KeepTokenExpiration, Tokens: s.tokens, Metrics: s.metrics, Agents: s.agents(), Forwarder: s.forwarder, Checks: s.healthChecks})
 	s.dispatch(d)
@@ -345,27 +312,3 @@ func (s *Server) Done() <-chan struct{} { return s.done }
 
 // URL is the address of the server: "https://127.0.0.1:6443".
 func (s *Server) URL() string { return "https://" + s.host() }
-
-// catalogOf is the catalog of the documents, with the rules that they name.
-func catalogOf(rules policy.Policy) []*api.GroupVersion {
-	return generated.New(rules, conversion.Hooks{})
-}
-
-const (
-	certificateGroup = "certificates." + profile.GroupSuffix
-	schedulingGroup  = "scheduling." + profile.GroupSuffix
-)
-
-// needed are the resource types that the server itself uses.
-var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"", "limitranges"}, {"", "resourcequotas"}, {"policy", "poddisruptionbudgets"},
-	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"},
-	{rbac.Group, "roles"}, {rbac.Group, "clusterroles"}, {rbac.Group, "rolebindings"}, {rbac.Group, "clusterrolebindings"}}
-
-func checkNeeded(snapshot *catalog.Snapshot) error {
-	for _, r := range needed {
-		if snapshot.Stored(r.group, r.plural) == nil {
-			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
-		}
-	}
-	return nil
-}

@@ -76,12 +76,17 @@ func TestOtherProfile(t *testing.T) {
 	t.Run("discovery", o.discovery) // last: it sees the objects of the others
 }
 
-// copyProject copies the sources of the server, without generated files.
-func copyProject(t *testing.T, to string) {
+// copyProject copies the sources of the server, without generated files except those named.
+func copyProject(t *testing.T, to string, generated ...string) {
 	t.Helper()
 	from := filepath.Join("..", "..")
 	leftOut := []string{"internal/e2e", "internal/gen", "openapi/released", "schemas/examples"}
-	for _, part := range []string{"go.mod", "go.sum", "client", "generator", "internal", "openapi", "schemas", "server", "value"} {
+	leftOut = slices.DeleteFunc(leftOut, func(name string) bool { return slices.Contains(generated, name) })
+	parts := []string{"go.mod", "go.sum", "client", "generator", "internal", "kit", "object", "openapi", "schemas", "server", "value"}
+	if slices.Contains(generated, "gen") {
+		parts = append(parts, "gen", "nodeapi")
+	}
+	for _, part := range parts {
 		err := filepath.WalkDir(filepath.Join(from, part), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err

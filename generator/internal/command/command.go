@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/spf13/cobra"
 )
 
 // Main runs a command at the root of the project in the working directory, and ends the
-// process: with 1 when the documents are wrong or something breaks, with 2 when compat cannot read a
-// side.
+// process: with 1 when the documents are wrong or something breaks, with 2 when compat
+// cannot read a side.
 func Main() {
 	if err := Run(".", os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -20,21 +22,50 @@ func Main() {
 
 // Run runs a command for the documents below root.
 func Run(root string, args []string, out io.Writer) error {
-	command := "generate"
-	if len(args) > 0 {
-		command = args[0]
+	if len(args) == 0 {
+		args = []string{"generate"}
 	}
-	switch command {
-	case "compat":
-		return compatCommand(root, args[1:], out)
-	case "release-baseline":
-		return releaseBaseline(root, args[1:], out)
+	c := newRoot(root)
+	c.SetArgs(args)
+	c.SetOut(out)
+	c.SetErr(out)
+	return c.Execute()
+}
+
+// newRoot builds the tree of commands.
+func newRoot(root string) *cobra.Command {
+	all := &cobra.Command{
+		Use:           "capstan-gen",
+		Short:         "Designs an API: from documents to its server, its clients and its next version",
+		Long:          "Designs an API: from documents to its server, its clients and its next version.\nCommands work on openapi/ and schemas/ in the working directory. Without one it generates.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	if len(args) > 1 {
-		return fmt.Errorf("%s takes no arguments: remove %q", command, args[1:])
+	all.CompletionOptions.DisableDefaultCmd = true
+	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root))
+	return all
+}
+
+func newGenerate(root string) *cobra.Command {
+	return &cobra.Command{
+		Use: "generate", Short: "Make gen/ and internal/gen/ from the documents", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return generate(root, emitters(), cmd.OutOrStdout()) },
 	}
-	if command == "generate" {
-		return generate(root, emitters(), out)
+}
+
+// newCompat and newBaseline read their flags themselves.
+func newCompat(root string) *cobra.Command {
+	return &cobra.Command{
+		Use: "compat [OLD [NEW]]", Short: "List what breaks clients of another state of the API, by default the last release", DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error { return compatCommand(root, args, cmd.OutOrStdout()) },
 	}
-	return fmt.Errorf("unknown command %q: the commands are generate, compat and release-baseline", command)
+}
+
+func newBaseline(root string) *cobra.Command {
+	return &cobra.Command{
+		Use: "release-baseline --version VERSION", Short: "Copy the documents to openapi/released, at a release", DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error { return releaseBaseline(root, args, cmd.OutOrStdout()) },
+	}
 }

@@ -135,7 +135,7 @@ func TestCommands(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"generat"}, `unknown command "generat": the commands are generate, compat and release-baseline`},
+		{[]string{"generat"}, `unknown command "generat" for "capstan-gen"`},
 		{[]string{"compat", "x", "."}, "x: there is no such file or folder; write a folder, a file, release, git:REVISION or a URL"},
 		{[]string{"compat", ".", ".", "x"}, `compat takes two sides: remove ["x"]`},
 		{[]string{"release-baseline"}, "release-baseline needs --version, like --version 1.26, and nothing else"},

@@ -23,6 +23,9 @@ func generate(root string, all map[string][]emitter, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if m.Module == model.Nameless {
+		return errors.New("go.mod is missing, so the imports of generated code are unknown: run go mod init, or work at the root of the module")
+	}
 	made := map[string][]emit.File{}
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(all))) { // tables first: they find most mistakes
 		if made[dir], err = emitAll(m, all[dir]); err != nil {
@@ -47,7 +50,7 @@ type emitter = func(*model.Model) ([]emit.File, error)
 // emitters are the writers of each folder.
 func emitters() map[string][]emitter {
 	return map[string][]emitter{
-		"gen":          {emit.Types, emit.Client},
+		"gen":          {emit.Types, emit.Client, emit.Outside},
 		"internal/gen": {emit.Tables, emit.Catalog, emit.OpenAPI},
 	}
 }
@@ -69,6 +72,7 @@ func emitAll(m *model.Model, all []emitter) ([]emit.File, error) {
 		}
 		files = append(files, made...)
 	}
+	emit.Relocate(m, files)
 	return files, nil
 }
 
@@ -93,6 +97,9 @@ func write(root, name string, files []emit.File) (size int, err error) {
 			return 0, err
 		}
 		size += len(f.Data)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return 0, err
 	}
 	old := filepath.Join(scratch, "old")
 	if err := os.Rename(dir, old); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -31,7 +31,7 @@ func Catalog(m *model.Model) ([]File, error) {
 		if !gv.Served {
 			continue
 		}
-		g, err := newCatalogGroup(gv)
+		g, err := newCatalogGroup(gv, m.Module != "")
 		if err != nil {
 			return nil, err
 		}
@@ -40,12 +40,15 @@ func Catalog(m *model.Model) ([]File, error) {
 	preferVersions(all.Groups)
 	slices.SortStableFunc(all.Groups, discoveryOrder)
 	for _, g := range all.Groups {
-		if err := add(g.Dir+"/hooks.go", "hooks.go.tmpl", g); err != nil {
+		if err := add(g.Dir+"/hooks.go", "hooks.go.tmpl", &g); err != nil {
 			return nil, err
 		}
-		if err := add(g.Dir+"/catalog.go", "catalog.go.tmpl", g); err != nil {
+		if err := add(g.Dir+"/catalog.go", "catalog.go.tmpl", &g); err != nil {
 			return nil, err
 		}
+	}
+	if m.Module != "" {
+		return files, nil
 	}
 	if err := add("catalog/catalog.go", "catalog_catalog.go.tmpl", all); err != nil {
 		return nil, err
@@ -76,6 +79,7 @@ func discoveryOrder(a, b catalogGroup) int {
 type catalogGroup struct {
 	*model.GroupVersion
 	Package    string
+	Outside    bool // of another module, whose hooks see public types only
 	Preferred  bool
 	Validates  bool // some type or resource has a validate hook
 	Finds      bool // some type has a rule with an expression
@@ -126,8 +130,8 @@ type catalogSubresource struct {
 	Scale                string // Go literal, "" for none
 }
 
-func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
-	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir)}
+func newCatalogGroup(gv *model.GroupVersion, outside bool) (catalogGroup, error) {
+	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir), Outside: outside}
 	g.addTypeHooks()
 	for i, res := range gv.Resources {
 		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
@@ -136,7 +140,7 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		}
 		if res.StoredAs != nil {
 			r.HookName = res.Kind + "In" + camelDir(gv.Dir)
-			r.Convert = conversionLiteral(res)
+			r.Convert = conversionLiteral(res, func(method string) string { return g.adapted("c", "Replace", method) })
 			if res.Conversion.Hook {
 				g.Converts = append(g.Converts, conversionMethods(res)...)
 			}
@@ -173,6 +177,7 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		}
 		g.Resources = append(g.Resources, r)
 	}
+	g.publish()
 	slices.SortFunc(g.Methods, func(a, b hookMethod) int { return strings.Compare(a.Name, b.Name) })
 	g.Methods = slices.Compact(g.Methods)
 	for i := 1; i < len(g.Methods); i++ {
@@ -197,7 +202,7 @@ func (g *catalogGroup) column(res *model.Resource, c model.Column) catalogColumn
 		method = hookMethod{"Cell" + upperFirst(c.Cell), "(v document.Value) any", "gives columns that show what is at a path."}
 	}
 	g.Methods = append(g.Methods, method)
-	return catalogColumn{Column: c, Method: "h." + method.Name}
+	return catalogColumn{Column: c, Method: g.Hook("Cell", method.Name)}
 }
 
 // addTypeHooks adds the hooks that types name.

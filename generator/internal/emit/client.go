@@ -18,7 +18,7 @@ func Client(m *model.Model) ([]File, error) {
 		if !gv.Served || len(gv.Resources) == 0 {
 			continue
 		}
-		g := newClientGroup(m.Profile, gv)
+		g := newClientGroup(gv)
 		source, err := executeGo("client_group.go.tmpl", g)
 		if err != nil {
 			return nil, err
@@ -58,8 +58,8 @@ type clientSubresource struct {
 	Namespaced                       bool
 }
 
-func newClientGroup(p model.Profile, gv *model.GroupVersion) clientGroup {
-	g := clientGroup{Name: operationWord(p, gv), APIVersion: apiVersion(gv), Prefix: groupPath(gv)}
+func newClientGroup(gv *model.GroupVersion) clientGroup {
+	g := clientGroup{Name: camelDir(gv.Dir), APIVersion: apiVersion(gv), Prefix: groupPath(gv)}
 	dirs := map[string]bool{}
 	goType := func(t *model.Type) string {
 		dirs[t.GV.Dir] = true

@@ -9,7 +9,7 @@ import (
 
 // conversionLiteral is the api.Conversion of a resource that is stored as
 // another, as Go.
-func conversionLiteral(res *model.Resource) string {
+func conversionLiteral(res *model.Resource, hook func(method string) string) string {
 	to, c := res.StoredAs, res.Conversion
 	var b strings.Builder
 	fmt.Fprintf(&b, "&api.Conversion{Group: %q, Version: %q, Plural: %q", to.GV.Group, to.GV.Version, to.Plural)
@@ -24,7 +24,7 @@ func conversionLiteral(res *model.Resource) string {
 	}{{"ToStorage", c.To, conversionName(res) + "ToStorage"}, {"FromStorage", c.From, conversionName(res) + "FromStorage"}} {
 		fmt.Fprintf(&b, ",\n%s: api.Plan{Copy: %s", way.field, copiesLiteral(way.copies))
 		if c.Hook {
-			b.WriteString(", Hook: c." + way.method)
+			b.WriteString(", Hook: " + hook(way.method))
 		}
 		b.WriteString("}")
 	}

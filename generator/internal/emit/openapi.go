@@ -23,8 +23,12 @@ func OpenAPI(m *model.Model) ([]File, error) {
 	var files []File
 	var rows []openapiRow
 	all := newPaths(m, version2)
+	if m.Module != "" {
+		all.name(m.Module)
+	}
 	for _, part := range parts(m) {
 		one := newPaths(m, version3)
+		one.name(part.group)
 		if err := part.write(one); err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func (p *paths) document() (lines, error) {
 	}
 	token := object{"type": "apiKey", "name": "authorization", "in": "header", "description": "Bearer token"}
 	doc := lines{
-		"info":  object{"title": upperFirst(p.profile.MediaTypeWord), "version": release},
+		"info":  object{"title": p.title, "version": p.version},
 		"paths": lines(p.out), "security": security,
 	}
 	if p.v3 {
@@ -51,21 +51,25 @@ func (p *paths) discovery(path, id, tag, what, answer string) error {
 type part struct {
 	path  string // "apis/apps/v1"
 	off   bool   // by default, and so not in the one document of the second version
+	group string // of somebody else, whose documents have its name
 	write func(*paths) error
 }
 
 // parts lists the documents of the third version, ordered by path.
 func parts(m *model.Model) []part {
 	out := []part{
-		{"api", false, func(p *paths) error {
+		{"api", false, "", func(p *paths) error {
 			return p.discovery("/api/", "getCoreAPIVersions", "core", "List the versions of the core group.", "APIVersions")
 		}},
-		{"apis", false, func(p *paths) error {
+		{"apis", false, "", func(p *paths) error {
 			return p.discovery("/apis/", "getAPIVersions", "apis", "List the groups.", "APIGroupList")
 		}},
-		{"version", false, func(p *paths) error {
+		{"version", false, "", func(p *paths) error {
 			return p.discovery("/version/", "getCodeVersion", "version", "Read the version of the server.", "Info")
 		}},
+	}
+	if m.Module != "" {
+		out = nil // the built-in groups have them
 	}
 	groups := map[string]bool{"": true}
 	for _, gv := range m.GroupVersions {
@@ -76,11 +80,11 @@ func parts(m *model.Model) []part {
 			groups[gv.Group] = true
 			word := groupWord(m.Profile, gv.Group)
 			path := "apis/" + gv.Group
-			out = append(out, part{path, onlyAlpha(m, gv.Group), func(p *paths) error {
+			out = append(out, part{path, onlyAlpha(m, gv.Group), ownGroup(m, gv), func(p *paths) error {
 				return p.discovery("/"+path+"/", "get"+upperFirst(word)+"APIGroup", word, "List the versions of the group.", "APIGroup")
 			}})
 		}
-		out = append(out, part{groupPath(gv)[1:], gv.Stability == "alpha", func(p *paths) error { return p.groupVersion(gv) }})
+		out = append(out, part{groupPath(gv)[1:], gv.Stability == "alpha", ownGroup(m, gv), func(p *paths) error { return p.groupVersion(gv) }})
 	}
 	return out
 }
@@ -108,5 +112,12 @@ func (p *paths) groupVersion(gv *model.GroupVersion) error {
 }
 
 func newPaths(m *model.Model, d dialect) *paths {
-	return &paths{components: newComponents(m, d), profile: m.Profile, media: newMediaTypes(m.Profile), out: object{}}
+	return &paths{components: newComponents(m, d), profile: m.Profile, media: newMediaTypes(m.Profile), out: object{}, title: upperFirst(m.Profile.MediaTypeWord), version: release}
+}
+
+// name gives the document the name of a group that is not a part of the release.
+func (p *paths) name(group string) {
+	if group != "" {
+		p.title, p.version = group, "unversioned"
+	}
 }

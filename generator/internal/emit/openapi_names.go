@@ -11,13 +11,36 @@ import (
 
 // componentNames gives types the names by which published documents know them.
 type componentNames struct {
-	base string // "io.k8s", the group suffix backwards
+	base string            // "io.k8s", the group suffix backwards
+	own  map[string]string // by the folder of a group of somebody else: "com.example.fleet"
 }
 
-func newComponentNames(p model.Profile) componentNames {
-	labels := strings.Split(p.GroupSuffix, ".")
+func newComponentNames(m *model.Model) componentNames {
+	n := componentNames{base: backwards(m.Profile.GroupSuffix), own: map[string]string{}}
+	for _, gv := range m.GroupVersions {
+		if folder, _, _ := strings.Cut(gv.Dir, "/"); n.own[folder] == "" || gv.Served {
+			if group := ownGroup(m, gv); group != "" {
+				n.own[folder] = backwards(group)
+			}
+		}
+	}
+	return n
+}
+
+// ownGroup is the name of a group that does not belong to the profile, "" for others.
+func ownGroup(m *model.Model, gv *model.GroupVersion) string {
+	foreign := strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, "."+m.Profile.GroupSuffix)
+	if gv.Dir != "meta/v1" && (foreign || m.Module != "" && !gv.BuiltIn) {
+		return gv.Group
+	}
+	return ""
+}
+
+// backwards is com.example for example.com.
+func backwards(domain string) string {
+	labels := strings.Split(domain, ".")
 	slices.Reverse(labels)
-	return componentNames{base: strings.Join(labels, ".")}
+	return strings.Join(labels, ".")
 }
 
 // machinery names a type of the shared machinery: machinery("util.intstr",
@@ -30,6 +53,9 @@ func (n componentNames) machinery(pkg, name string) string {
 // keep elsewhere are those that were added by a separate server in 1.25.
 func (n componentNames) of(dir, name string) string {
 	group, version, _ := strings.Cut(dir, "/")
+	if own := n.own[group]; own != "" {
+		return own + "." + version + "." + name
+	}
 	switch group {
 	case "meta":
 		switch name {

@@ -13,6 +13,8 @@ type paths struct {
 	profile model.Profile
 	media   mediaTypes
 	out     object // path -> path item
+	title   string
+	version string
 }
 
 // resourcePath is the path of a resource with the names of its operations.

@@ -43,7 +43,7 @@ type components struct {
 
 func newComponents(m *model.Model, d dialect) *components {
 	c := &components{
-		dialect: d, names: newComponentNames(m.Profile), ext: m.Profile.ExtensionPrefix, types: indexTypes(m),
+		dialect: d, names: newComponentNames(m), ext: m.Profile.ExtensionPrefix, types: indexTypes(m),
 		done: object{}, pending: map[string]func() (object, error){},
 	}
 	for _, gv := range m.GroupVersions {

@@ -18,6 +18,9 @@ import (
 func Tables(m *model.Model) ([]File, error) {
 	var files []File
 	for _, gv := range m.GroupVersions {
+		if gv.BuiltIn {
+			continue
+		}
 		source, err := tableSource(gv)
 		if err != nil {
 			return nil, err

@@ -27,6 +27,9 @@ func Types(m *model.Model) ([]File, error) {
 	index := indexTypes(m)
 	var files []File
 	for _, gv := range m.GroupVersions {
+		if gv.BuiltIn {
+			continue
+		}
 		p := &goTypes{index: index, gv: gv, imports: map[string]bool{}, schemas: openapi3.Schemas{}, constants: map[string]string{}}
 		if err := p.collect(); err != nil {
 			return nil, err

@@ -65,11 +65,14 @@ type link struct {
 }
 
 func (d *documents) readAll() {
+	d.openModule()
 	p := d.profile("openapi/profile.yaml")
-	d.model.Profile = p
+	d.model.Profile, d.model.Module = p, d.module
 	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord, "<extensionPrefix>", p.ExtensionPrefix)
+	referred := newReferred()
 	for _, name := range d.list("schemas", "schemas/examples") {
-		if n, _, ok := d.file(name); ok {
+		if n, text, ok := d.file(name); ok && d.own(name) {
+			referred.scan(text)
 			d.schemaFile(name, n)
 		}
 	}
@@ -81,9 +84,13 @@ func (d *documents) readAll() {
 			d.model.Promises = d.promises(name)
 			continue
 		}
-		if n, text, ok := d.file(name); ok {
+		if n, text, ok := d.file(name); ok && d.own(name) {
+			referred.scan(text)
 			d.groupFile(name, n, text)
 		}
+	}
+	if d.module != "" && len(d.errs) == 0 {
+		d.readBuiltIn(referred)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 // reader reads YAML documents and gathers the mistakes in them.
 type reader struct {
 	root   string
+	module string            // the import path of a module on top of the built-in groups; "" for these themselves
 	names  *strings.Replacer // of the profile: <groupSuffix> and so on
 	places map[*schema.Schema]map[string]schema.Position
 	inner  map[*schema.Schema][]innerMessage
@@ -90,7 +91,7 @@ func (r *reader) file(name string) (n node, text []byte, ok bool) {
 		r.fail(schema.Position{File: name, Line: 1}, "split it; a type has a file of its own", "the document has %d MiB, more than %d", info.Size()>>20, mostBytes>>20)
 		return node{}, nil, false
 	}
-	text, err := os.ReadFile(path)
+	text, err := r.read(name)
 	if err != nil {
 		r.fail(schema.Position{File: name, Line: 1}, "make it a readable file", "the document cannot be read")
 		return node{}, nil, false

@@ -15,12 +15,16 @@ type Profile struct {
 	ExtensionPrefix string // "x-kubernetes-"
 }
 
+// Nameless is the import path of a module without a go.mod, of which no code can be made.
+const Nameless = "."
+
 // Model is all documents of the project.
 //
 // Invariants: everything is sorted (GroupVersions by Dir, Types and Resources
 // by name), so that emitting it twice gives equal bytes.
 type Model struct {
 	Profile       Profile
+	Module        string // the import path of another module that the documents are of; "" for this one
 	GroupVersions []*GroupVersion
 	Promises      *Promises // nil without openapi/promises.yaml
 }
@@ -37,6 +41,7 @@ type GroupVersion struct {
 	VersionPriority int
 	Served          bool // has an openapi document
 	Unlisted        bool // not in discovery unless an operator turns it on
+	BuiltIn         bool // is there for references only: its code is that of this module, the documents are another's
 	Types           []*Type
 	Resources       []*Resource
 	Table           *schema.Table

@@ -137,5 +137,40 @@ func GatedFields() map[string]string {
 	}
 }
 
+// Tables are the tables of all group versions, by the folders of their documents.
+func Tables() map[string]*schema.Table {
+	return map[string]*schema.Table{
+		"meta/v1":                       &metav1.Table,
+		"core/v1":                       &corev1.Table,
+		"apiregistration/v1":            &apiregistrationv1.Table,
+		"apps/v1":                       &appsv1.Table,
+		"events/v1":                     &eventsv1.Table,
+		"authentication/v1":             &authenticationv1.Table,
+		"authentication/v1beta1":        &authenticationv1beta1.Table,
+		"authentication/v1alpha1":       &authenticationv1alpha1.Table,
+		"authorization/v1":              &authorizationv1.Table,
+		"autoscaling/v2":                &autoscalingv2.Table,
+		"autoscaling/v1":                &autoscalingv1.Table,
+		"autoscaling/v2beta2":           &autoscalingv2beta2.Table,
+		"batch/v1":                      &batchv1.Table,
+		"certificates/v1":               &certificatesv1.Table,
+		"networking/v1":                 &networkingv1.Table,
+		"networking/v1alpha1":           &networkingv1alpha1.Table,
+		"policy/v1":                     &policyv1.Table,
+		"rbac.authorization/v1":         &rbacauthorizationv1.Table,
+		"storage/v1":                    &storagev1.Table,
+		"storage/v1beta1":               &storagev1beta1.Table,
+		"admissionregistration/v1":      &admissionregistrationv1.Table,
+		"apiextensions/v1":              &apiextensionsv1.Table,
+		"scheduling/v1":                 &schedulingv1.Table,
+		"coordination/v1":               &coordinationv1.Table,
+		"node/v1":                       &nodev1.Table,
+		"discovery/v1":                  &discoveryv1.Table,
+		"flowcontrol.apiserver/v1beta2": &flowcontrolapiserverv1beta2.Table,
+		"flowcontrol.apiserver/v1beta1": &flowcontrolapiserverv1beta1.Table,
+		"internal.apiserver/v1alpha1":   &internalapiserverv1alpha1.Table,
+	}
+}
+
 // Meta is the table of the types that all groups share: options, Status, lists.
 func Meta() *schema.Table { return &metav1.Table }

@@ -6,15 +6,17 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/capstan-dev/capstan/internal/gen/openapi"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// CustomOpenAPI makes the OpenAPI documents of custom resources on demand. Their paths
+// CustomOpenAPI has the OpenAPI documents that were generated, those of the built-in
+// resources first, and makes those of custom resources on demand. Their paths
 // are those of deployments under other names, since all kinds have the same operations.
 // Each group version is a part that is made once while it is requested, so that a change
 // of one costs nothing for the others.
 type CustomOpenAPI struct {
+	sources       []api.Documents
 	second, third func() *model
 	made          shelf
 }
@@ -44,16 +46,17 @@ type model struct {
 	refs     string // the beginning of references to schemas
 }
 
-// NewCustomOpenAPI returns a CustomOpenAPI without documents.
-func NewCustomOpenAPI() *CustomOpenAPI {
+// NewCustomOpenAPI returns a CustomOpenAPI with generated documents.
+func NewCustomOpenAPI(sources ...api.Documents) *CustomOpenAPI {
 	return &CustomOpenAPI{
+		sources: sources,
 		second: sync.OnceValue(func() *model {
-			d := decodeNode([]byte(openapi.V2().JSON))
+			d := decodeNode([]byte(sources[0].V2.JSON))
 			schemas, _ := d["definitions"].(node)
 			return newModel(d, schemas, "#/definitions/")
 		}),
 		third: sync.OnceValue(func() *model {
-			for _, doc := range openapi.V3() {
+			for _, doc := range sources[0].V3 {
 				if doc.Path == "apis/apps/v1" {
 					d := decodeNode([]byte(doc.JSON))
 					components, _ := d["components"].(node)

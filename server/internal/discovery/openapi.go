@@ -7,21 +7,24 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	openapi_v2 "github.com/google/gnostic-models/openapiv2"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/capstan-dev/capstan/internal/gen/openapi"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// builtIn are the OpenAPI v3 documents of the built-in resources that a snapshot serves.
-func builtIn(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
-	return func(yield func(openapi.Document) bool) {
-		for _, doc := range openapi.V3() {
-			if servesOpenAPI(snapshot, doc.Path) && !yield(doc) {
-				return
+// generated are the OpenAPI v3 documents that were generated, of what a snapshot serves.
+func (c *CustomOpenAPI) generated(snapshot *catalog.Snapshot) iter.Seq[api.Document] {
+	return func(yield func(api.Document) bool) {
+		for _, source := range c.sources {
+			for _, doc := range source.V3 {
+				if servesOpenAPI(snapshot, doc.Path) && !yield(doc) {
+					return
+				}
 			}
 		}
 	}
@@ -42,7 +45,7 @@ func servesOpenAPI(snapshot *catalog.Snapshot, path string) bool {
 func (c *CustomOpenAPI) Third(snapshot *catalog.Snapshot) iter.Seq2[string, string] {
 	return func(yield func(path, hash string) bool) {
 		seen := map[string]bool{}
-		for doc := range builtIn(snapshot) {
+		for doc := range c.generated(snapshot) {
 			if seen[doc.Path] = true; !yield(doc.Path, doc.Hash) {
 				return
 			}
@@ -61,7 +64,7 @@ func (c *CustomOpenAPI) Third(snapshot *catalog.Snapshot) iter.Seq2[string, stri
 
 // ThirdAt is the OpenAPI v3 document at a path; false when there is none.
 func (c *CustomOpenAPI) ThirdAt(snapshot *catalog.Snapshot, path string) (Text, bool) {
-	for doc := range builtIn(snapshot) {
+	for doc := range c.generated(snapshot) {
 		if doc.Path == path {
 			return textOf(doc.Hash, doc.JSON), true
 		}
@@ -95,9 +98,11 @@ func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
 // Second is the OpenAPI v2 document of a snapshot, as JSON or in the binary form: that of
 // the built-in kinds with the parts of custom resources and of extension servers added.
 func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
-	doc := openapi.V2()
+	doc := c.sources[0].V2
 	hash := sha512.New()
-	hash.Write([]byte(doc.Hash))
+	for _, source := range c.sources {
+		hash.Write([]byte(source.V2.Hash))
+	}
 	var custom []*catalog.Version
 	for _, v := range snapshot.Discovered() {
 		if h := hashOf(v); h != "" {
@@ -113,16 +118,24 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 	if binary {
 		text, form, join = doc.Binary, "v2 binary ", appendParts
 	}
-	if len(custom) == 0 && len(remotes) == 0 {
+	if len(custom) == 0 && len(remotes) == 0 && len(c.sources) == 1 {
 		return textOf(doc.Hash, text)
 	}
 	return Text{strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), func() ([][]byte, error) {
-		parts := make([][][]byte, len(custom))
-		for i, v := range custom {
-			var err error
-			if parts[i], err = c.made.get(form+hashOf(v), func() ([][]byte, error) { return c.second().part(customRows(v), binary) }); err != nil {
+		var parts [][][]byte
+		for _, source := range c.sources[1:] {
+			part, err := c.made.get(form+source.V2.Hash, func() ([][]byte, error) { return c.without(source.V2, binary) })
+			if err != nil {
 				return nil, err
 			}
+			parts = append(parts, part)
+		}
+		for _, v := range custom {
+			part, err := c.made.get(form+hashOf(v), func() ([][]byte, error) { return c.second().part(customRows(v), binary) })
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part)
 		}
 		if len(remotes) > 0 {
 			part, err := c.made.get(form+"remote "+remoteHash, func() ([][]byte, error) { return c.second().remotePart(remotes, binary) })
@@ -189,12 +202,48 @@ func (m *model) part(rows []*catalog.Row, binary bool) ([][]byte, error) {
 			continue
 		}
 		for i, members := range added {
-			text, err := json.Marshal(members)
+			text, err := membersOf(members)
 			if err != nil {
 				return nil, err
 			}
-			text[len(text)-1] = ','
-			all[i] = append(all[i], text[1:]...)
+			all[i] = append(all[i], text...)
+		}
+	}
+	return all, nil
+}
+
+// membersOf are the members of an object, each followed by a comma.
+func membersOf(n node) ([]byte, error) {
+	text, err := json.Marshal(n)
+	if err != nil || len(n) == 0 {
+		return nil, err
+	}
+	text[len(text)-1] = ','
+	return text[1:], nil
+}
+
+// without is a generated document of the second version as an addition to the first one,
+// without what that has too.
+func (c *CustomOpenAPI) without(doc api.Document, binary bool) ([][]byte, error) {
+	from := decodeNode([]byte(doc.JSON))
+	added := [len(additions)]node{}
+	for i, name := range additions {
+		added[i], _ = from[name].(node)
+		for member := range added[i] {
+			if strings.Contains(c.sources[0].V2.JSON, "\n"+strconv.Quote(member)+": ") {
+				delete(added[i], member)
+			}
+		}
+	}
+	if binary {
+		text, err := binaryOf(added[1], added[0])
+		return [][]byte{text}, err
+	}
+	all := make([][]byte, len(additions))
+	for i, members := range added {
+		var err error
+		if all[i], err = membersOf(members); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

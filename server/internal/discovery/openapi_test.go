@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -65,7 +66,7 @@ func (c *customs) all(t testing.TB, o *CustomOpenAPI) (texts [][]byte, hashes ma
 
 // A change of one group makes the documents of that group again, and no others.
 func TestDocumentsOfOneGroup(t *testing.T) {
-	c, o := newCustoms(3), NewCustomOpenAPI()
+	c, o := newCustoms(3), NewCustomOpenAPI(openapi.Documents())
 	before, hashes := c.all(t, o)
 	c.put(1, "a second text")
 	after, now := c.all(t, o)
@@ -117,7 +118,7 @@ func TestDiscoveryOfOneGroup(t *testing.T) {
 // BenchmarkSecond makes the OpenAPI v2 document of a thousand groups after one of them has
 // changed.
 func BenchmarkSecond(b *testing.B) {
-	c, o := newCustoms(1000), NewCustomOpenAPI()
+	c, o := newCustoms(1000), NewCustomOpenAPI(openapi.Documents())
 	c.all(b, o)
 	b.ResetTimer()
 	for i := range b.N {

@@ -10,7 +10,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
@@ -95,10 +94,10 @@ func (x *Endpoints) respondAggregated(r *front.Request, snapshot *catalog.Snapsh
 // OpenAPI2 answers /openapi/v2: JSON, or the binary form for clients that accept it.
 func (x *Endpoints) OpenAPI2(r *front.Request) error {
 	snapshot := x.catalog.Snapshot()
-	if strings.Contains(r.HTTP.Header.Get("Accept"), openapi.BinaryAccept) {
+	if strings.Contains(r.HTTP.Header.Get("Accept"), api.BinaryAccept) {
 		doc := x.custom.Second(snapshot, true)
 		doc.Hash += "-binary"
-		return x.cached(r, openapi.BinaryType, doc)
+		return x.cached(r, api.BinaryType, doc)
 	}
 	return x.cached(r, "application/json", x.custom.Second(snapshot, false))
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -29,6 +30,7 @@ type Config struct {
 	ServiceAccountMaxTokenExpiration time.Duration // 0 for no bound
 	KeepTokenExpiration              bool          // see authn.Settings
 	DecodeLimits                     document.Limits
+	Documents                        []api.Documents // generated; those of the built-in resources first
 
 	Front    *front.Front
 	Verbs    *verbs.Verbs
@@ -73,6 +75,6 @@ type Endpoints struct {
 
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
-	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(), log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
+	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(cfg.Documents...), log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
 		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents, metrics: cfg.Metrics, checks: cfg.Checks}
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func readBuild() build {
 	return build{Version: i.Version, Commit: i.Commit, CommitTime: i.CommitTime, Modified: i.Modified, Kubernetes: "1.25", Go: i.Go, Platform: i.Platform}
 }
 
-func newVersion() *cobra.Command {
+func newVersion(name string) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -35,7 +35,7 @@ func newVersion() *cobra.Command {
 			b := readBuild()
 			switch output {
 			case "":
-				fmt.Fprintf(cmd.OutOrStdout(), "capstan %s (Kubernetes API %s, %s, %s)\n", b.Version, b.Kubernetes, b.Go, b.Platform)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s %s (Kubernetes API %s, %s, %s)\n", name, b.Version, b.Kubernetes, b.Go, b.Platform)
 				return nil
 			case "json":
 				text, err := json.MarshalIndent(b, "", "  ")

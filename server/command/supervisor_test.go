@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func TestSupervisorIsTold(t *testing.T) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(context.Background(), []string{"serve", "--in-memory", "--secure-port=0"}, io.Discard, &stderr, from(signals))
+		code <- capstan.run(context.Background(), []string{"serve", "--in-memory", "--secure-port=0"}, io.Discard, &stderr, from(signals))
 	}()
 
 	// until reads messages up to one that begins in that way, past the watchdog's.

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -15,10 +15,13 @@ import (
 	"testing"
 )
 
+// capstan is the program with the built-in groups.
+var capstan = program{name: "capstan"}
+
 // command runs one command line to its end.
 func command(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(context.Background(), args, &out, &err, from(nil))
+	code = capstan.run(context.Background(), args, &out, &err, from(nil))
 	return code, out.String(), err.String()
 }
 
@@ -105,7 +108,7 @@ func TestServe(t *testing.T) {
 			var stderr bytes.Buffer
 			code := make(chan int, 1)
 			go func() {
-				code <- run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x", "--watch-cache"}, w, &stderr, from(signals))
+				code <- capstan.run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x", "--watch-cache"}, w, &stderr, from(signals))
 				w.Close()
 			}()
 			lines := bufio.NewScanner(stdout)

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
-func newServe(signals catcher) *cobra.Command {
-	var cfg server.Config
+func (p program) newServe(signals catcher) *cobra.Command {
+	cfg := p.cfg
 	var logged logFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -57,7 +57,7 @@ sets them relies on them; the rest is named in the log.`,
 			for _, f := range ineffective {
 				log.Warn(f.What, "flags", strings.Join(f.Flags, " "))
 			}
-			return serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP))
+			return p.serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP))
 		},
 	}
 	cfg.AddFlags(cmd.Flags())
@@ -72,13 +72,13 @@ sets them relies on them; the rest is named in the log.`,
 var errInterrupted = errors.New("stopped at once by a second signal; requests in flight were cut off")
 
 // serve runs a server until a signal, the end of ctx, or its own end.
-func serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals <-chan os.Signal) error {
+func (p program) serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals <-chan os.Signal) error {
 	paceGC()
 	s, err := server.Start(context.WithoutCancel(ctx), cfg)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "capstan listens on %s\n", s.URL())
+	fmt.Fprintf(stdout, "%s listens on %s\n", p.name, s.URL())
 	if path := s.KubeconfigPath(); path != "" {
 		fmt.Fprintf(stdout, "export KUBECONFIG=%s\n", shellWord(path))
 	}

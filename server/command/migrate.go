@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
-func newStoreMigrate(signals catcher) *cobra.Command {
+func (p program) newStoreMigrate(signals catcher) *cobra.Command {
 	var flags storeFlags
 	var encryption string
 	cmd := &cobra.Command{
@@ -36,7 +36,7 @@ The exit code is 1 when there are objects that cannot be rewritten. Each is name
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
-			return migrate(ctx, flags.dataDir, encryption, cmd.OutOrStdout())
+			return p.migrate(ctx, flags.dataDir, encryption, cmd.OutOrStdout())
 		},
 	}
 	flags.add(cmd, false)
@@ -44,7 +44,7 @@ The exit code is 1 when there are objects that cannot be rewritten. Each is name
 	return cmd
 }
 
-func migrate(ctx context.Context, dataDir, encryption string, out io.Writer) error {
+func (p program) migrate(ctx context.Context, dataDir, encryption string, out io.Writer) error {
 	var last operate.Step
 	report := func(s operate.Step) {
 		switch {
@@ -57,7 +57,7 @@ func migrate(ctx context.Context, dataDir, encryption string, out io.Writer) err
 		}
 		last = s
 	}
-	err := server.MigrateStore(ctx, dataDir, encryption, report)
+	err := server.MigrateStore(ctx, p.cfg.API, dataDir, encryption, report)
 	if errors.Is(err, store.ErrLocked) {
 		err = operate.Client{DataDir: dataDir}.Migrate(ctx, report)
 	}

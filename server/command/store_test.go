@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -28,7 +28,7 @@ func serving(t *testing.T, dataDir string) (stop func()) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(context.Background(), []string{"serve", "--secure-port=0", "--data-dir=" + dataDir, "--log-level=warn"}, w, &stderr, from(signals))
+		code <- capstan.run(context.Background(), []string{"serve", "--secure-port=0", "--data-dir=" + dataDir, "--log-level=warn"}, w, &stderr, from(signals))
 		w.Close()
 	}()
 	lines := bufio.NewScanner(stdout)

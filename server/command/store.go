@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type storeFlags struct {
 	backup  string // a backup instead, for commands that only read
 }
 
-func newStore(signals catcher) *cobra.Command {
+func (p program) newStore(signals catcher) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Look after the store of a server",
@@ -31,7 +31,7 @@ copy them too, or clients that trust them will need new ones.`,
 		Args: commandsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), newStoreMigrate(signals), newStoreStats())
+	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals), newStoreStats())
 	return cmd
 }
 

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package command
 
 // keepPrivate has no effect where files have no modes.
 func keepPrivate() {}

@@ -1,0 +1,151 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+func newKind(root string) *cobra.Command {
+	var s scaffoldOf
+	var in string
+	c := &cobra.Command{
+		Use: "kind KIND", Short: "Add a kind to a version of a group", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.Kind = args[0]
+			gv, err := groupVersion(root, in)
+			if err != nil {
+				return err
+			}
+			s.Folder, s.Version, _ = strings.Cut(gv.Dir, "/")
+			s.Group = gv.Group
+			if err := s.check(); err != nil {
+				return err
+			}
+			path := filepath.Join(root, s.groupFile())
+			was, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			const head = "x-cluster-resources:\n"
+			if strings.Count(string(was), "\n"+head) != 1 {
+				return fmt.Errorf("%s has no line %q: add the resource by hand", path, strings.TrimSpace(head))
+			}
+			resource, err := s.text("resource.yaml.tmpl")
+			if err != nil {
+				return err
+			}
+			example := "examples/" + strings.ToLower(s.Kind) + ".yaml"
+			if err := s.write(root, map[string]string{s.schemaFile(): "kind.yaml.tmpl", example: "example.yaml.tmpl"}); err != nil {
+				return err
+			}
+			now := strings.Replace(string(was), head, head+strings.TrimPrefix(resource, "\n"), 1)
+			if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is in %s and %s, with %s. Edit them, then generate.\n", s.Kind, s.schemaFile(), s.groupFile(), example)
+			return err
+		},
+	}
+	c.Flags().StringVar(&in, "in", "", "the version, like fleet/v1 (default: the only one)")
+	c.Flags().StringVar(&s.LowerPlural, "plural", "", "name of the resource (default: the usual plural)")
+	c.Flags().StringVar(&s.Scope, "scope", "Namespaced", "Namespaced or Cluster")
+	return c
+}
+
+func newVersion(root string) *cobra.Command {
+	var from string
+	c := &cobra.Command{
+		Use: "version GROUP/VERSION", Short: "Add a version with all kinds of another one", Args: cobra.ExactArgs(1),
+		Long: "Adds a version that serves the kinds of another one with equal schemas, which say only what\ndiffers. Objects stay stored in the earlier version, so that the last release can read them.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, version, ok := strings.Cut(args[0], "/")
+			if !ok || !versionName.MatchString(version) {
+				return fmt.Errorf("%q is not a version of a group: write one like fleet/v1", args[0])
+			}
+			m, err := load.Load(root)
+			if err != nil {
+				return err
+			}
+			var all []*model.GroupVersion
+			for _, gv := range m.GroupVersions {
+				if strings.HasPrefix(gv.Dir, folder+"/") && gv.Served {
+					all = append(all, gv)
+				}
+			}
+			at := slices.IndexFunc(all, func(gv *model.GroupVersion) bool { return from == "" || gv.Version == from })
+			if at < 0 {
+				return fmt.Errorf("there is no openapi/%s/%s.yaml to begin with", folder, from)
+			}
+			if from == "" { // the preferred one
+				for i, gv := range all {
+					if gv.VersionPriority > all[at].VersionPriority {
+						at = i
+					}
+				}
+			}
+			files, err := versionFiles(all, all[at], version)
+			if err != nil {
+				return err
+			}
+			if err := create(root, files); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "openapi/%s/%s.yaml serves the kinds of %s. Say in schemas/%s/%s what differs, then generate.\nIn the release after this one, raise its versionPriority above that of %s, and store objects in it.\n", folder, version, all[at].Dir, folder, version, all[at].Version)
+			return err
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "the version to begin with (default: the preferred one)")
+	return c
+}
+
+// versionFiles are the documents of a new version with the kinds of another.
+func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version string) (map[string]string, error) {
+	folder, _, _ := strings.Cut(from.Dir, "/")
+	dir := folder + "/" + version
+	priority := from.VersionPriority
+	for _, gv := range all {
+		priority = min(priority, gv.VersionPriority)
+	}
+	if priority--; priority < 1 {
+		return nil, fmt.Errorf("%s: the priority of %s leaves none for a new version, which begins below all others: raise it", from.Pos, from.Dir)
+	}
+	files := map[string]string{}
+	var b strings.Builder
+	fmt.Fprintf(&b, "openapi: 3.0.3\ninfo: {title: %s/%s, version: unversioned}\npaths: {}\n\nx-cluster-group:\n  name: %s\n  groupPriority: %d\n  versionPriority: %d\n\nx-cluster-resources:\n", from.Group, version, from.Group, from.GroupPriority, priority)
+	for _, r := range from.Resources {
+		scope := "Cluster"
+		if r.Namespaced {
+			scope = "Namespaced"
+		}
+		stored := r
+		if r.StoredAs != nil {
+			stored = r.StoredAs
+		}
+		fmt.Fprintf(&b, "  %s:\n    kind: %s\n    scope: %s\n", r.Plural, r.Kind, scope)
+		if len(r.ShortNames) > 0 {
+			fmt.Fprintf(&b, "    shortNames: [%s]\n", strings.Join(r.ShortNames, ", "))
+		}
+		if len(r.Categories) > 0 {
+			fmt.Fprintf(&b, "    categories: [%s]\n", strings.Join(r.Categories, ", "))
+		}
+		if r.Stored {
+			fmt.Fprintf(&b, "    storedAs: %s/%s\n", stored.GV.Dir, r.Kind)
+		} else {
+			fmt.Fprintf(&b, "    endpoint: %s\n", r.Endpoint)
+		}
+		if r.HasStatus {
+			b.WriteString("    subresources:\n      status: {}\n")
+		}
+		files["schemas/"+dir+"/"+r.Kind+".yaml"] = "x-cluster-same-as: /" + r.Type.GV.Dir + "/" + r.Kind + "\n"
+	}
+	files["openapi/"+dir+".yaml"] = b.String()
+	return files, nil
+}

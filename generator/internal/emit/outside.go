@@ -1,0 +1,98 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// The code of another module cannot import this one's internal packages. It has the same
+// text with other imports: kit/ has their names as far as generated code needs them, and
+// hooks see objects through the package object.
+
+// publish gives the hooks of another module their public types.
+func (g *catalogGroup) publish() {
+	if !g.Outside {
+		return
+	}
+	public := strings.NewReplacer("document.Value", "object.Value", "api.FieldError", "object.Cause")
+	for _, methods := range [][]hookMethod{g.Methods, g.Converts} {
+		for i := range methods {
+			methods[i].Signature = public.Replace(methods[i].Signature)
+		}
+	}
+}
+
+// Hook is a hook as the catalog calls it.
+func (g *catalogGroup) Hook(adapter, method string) string { return g.adapted("h", adapter, method) }
+
+func (g *catalogGroup) adapted(receiver, adapter, method string) string {
+	if g.Outside {
+		return fmt.Sprintf("object.%s(%s.%s)", adapter, receiver, method)
+	}
+	return receiver + "." + method
+}
+
+// UsesAPI, UsesObject and AdaptsHooks report what the hooks' file and the catalog's import.
+func (g *catalogGroup) UsesAPI() bool {
+	return len(g.Checks) > 0 || g.Validates && !g.Outside
+}
+
+func (g *catalogGroup) UsesObject() bool { return g.Outside && len(g.Methods)+len(g.Converts) > 0 }
+
+func (g *catalogGroup) AdaptsHooks() bool {
+	return g.UsesObject() && slices.ContainsFunc(g.Resources, func(r catalogResource) bool {
+		return r.Create || r.Update || r.Status || r.Validate || r.Warn || strings.Contains(r.Convert, "object.") ||
+			slices.ContainsFunc(r.Columns, func(c catalogColumn) bool { return strings.HasPrefix(c.Method, "object.") })
+	})
+}
+
+// Outside emits the package of another module that a server is given.
+func Outside(m *model.Model) ([]File, error) {
+	if m.Module == "" {
+		return nil, nil
+	}
+	var groups []catalogGroup
+	for _, gv := range m.GroupVersions {
+		if !gv.Served {
+			continue
+		}
+		g, err := newCatalogGroup(gv, true)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, g)
+	}
+	preferVersions(groups)
+	slices.SortStableFunc(groups, discoveryOrder)
+	source, err := executeGo("outside.go.tmpl", groups)
+	if err != nil {
+		return nil, err
+	}
+	return []File{{"api/api.go", source}}, nil
+}
+
+// Relocate gives the files of another module their imports.
+func Relocate(m *model.Model, files []File) {
+	if m.Module == "" {
+		return
+	}
+	pairs := []string{`"` + module + "/internal/gen/", `"` + m.Module + "/internal/gen/"}
+	for _, name := range []string{"api", "document", "expression", "schema"} {
+		pairs = append(pairs, `"`+module+"/internal/"+name+`"`, `"`+module+"/kit/"+name+`"`)
+	}
+	for _, gv := range m.GroupVersions {
+		if !gv.BuiltIn {
+			pairs = append(pairs, `"`+module+"/gen/"+gv.Dir+`"`, `"`+m.Module+"/gen/"+gv.Dir+`"`)
+		}
+	}
+	imports := strings.NewReplacer(pairs...)
+	for i, f := range files {
+		if strings.HasSuffix(f.Path, ".go") && bytes.Contains(f.Data, []byte(module)) {
+			files[i].Data = []byte(imports.Replace(string(f.Data)))
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Package command is the command line of a server: that of capstan, and of programs that
+// serve an API of their own.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+// Main runs the command line of the process and ends it. The configuration is that of the
+// servers that it runs, before flags.
+func Main(name string, cfg server.Config) {
+	p := program{name, cfg}
+	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, catch))
+}
+
+// program is the name of a command line and the configuration of its servers.
+type program struct {
+	name string
+	cfg  server.Config
+}
+
+// catcher returns a channel of signals of some kinds, in place of their default effect;
+// without it they end a command.
+type catcher func(...os.Signal) <-chan os.Signal
+
+func catch(kinds ...os.Signal) <-chan os.Signal {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, kinds...)
+	return signals
+}
+
+// usageError is a mistake on the command line, as opposed to one at run time.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// run executes one command line and returns the exit code: 0, or 1 after one line about
+// the error on stderr (and a second one about help, when the command line is wrong).
+func (p program) run(ctx context.Context, args []string, stdout, stderr io.Writer, signals catcher) int {
+	keepPrivate()
+	root := p.newRoot(signals)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", p.name, oneLine(err))
+	var usage usageError
+	if errors.As(err, &usage) || cmd == root {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	}
+	return 1
+}
+
+// newRoot builds the tree of commands.
+func (p program) newRoot(signals catcher) *cobra.Command {
+	root := &cobra.Command{
+		Use:           p.name,
+		Short:         "A cluster control plane's API server",
+		Version:       readBuild().Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newVersion(p.name))
+	return root
+}
+
+// noArgs refuses arguments that are not flags.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q: %s takes flags only", args[0], cmd.CommandPath())}
+	}
+	return nil
+}
+
+// commandsOnly refuses arguments of a command that has commands of its own.
+func commandsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2 // cobra sets it for the root only
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError{errors.New(text)}
+}
+
+// oneLine is the text of an error on one line.
+func oneLine(err error) string {
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
