@@ -73,13 +73,13 @@ type drawnType struct {
 func drawKeywords(t *testing.T, seed uint64) *keywords {
 	t.Helper()
 	k := &keywords{drawing: drawing{rand: rand.New(rand.NewPCG(seed, 2))}, seed: seed, used: map[string]int{}}
-	defs := object{}
+	defs, members := object{}, object{}
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat = true
 	for i := range drawnSchemas {
 		s := &drawnType{name: fmt.Sprintf("Drawn%d", i), text: k.shape(0)}
 		k.types = append(k.types, s)
-		defs[s.name] = s.text
+		defs[s.name], members[s.name] = s.text, object{"description": "One of them.", "$ref": "#/$defs/" + s.name}
 		text, err := json.Marshal(k.rules(s.text))
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func drawKeywords(t *testing.T, seed uint64) *keywords {
 	if err := os.CopyFS(root, os.DirFS(filepath.Join("testdata", "shop"))); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(object{"description": "Drawn types.", "properties": object{}, "type": "object", "$defs": defs})
+	text, err := json.Marshal(object{"description": "Drawn types.", "properties": members, "type": "object", "$defs": defs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func drawKeywords(t *testing.T, seed uint64) *keywords {
 	}
 	m, err := load.Load(root)
 	if err != nil {
-		t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		t.Fatalf("seed %d: %v", seed, err)
 	}
 	k.table = m.GroupVersions[slices.IndexFunc(m.GroupVersions, func(gv *gvModel) bool { return gv.Dir == "shop/v1" })].Table
 	for _, s := range k.types {

@@ -111,6 +111,8 @@ type Resource struct {
 	StatusOnCreate      bool       // a new object keeps the status that was sent (nodes)
 	DeleteReturnsObject bool       // delete answers with the object, not with a Status
 	Keeps               [][]string // paths that an update does not change and that have no owner
+	ReadOnly            [][]string // paths that only hooks set: dropped from new objects, kept by updates, without an owner
+	WriteOnly           [][]string // paths that hooks see and nobody else: dropped before the object is stored
 	ErrorGroup          string     // the group in answers to invalid objects; "" for GV.Group
 	Columns             []Column
 	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
@@ -123,10 +125,11 @@ type Resource struct {
 	MetadataLast        bool     // causes in the metadata of a new object come last, and of one written in this version only when there are no others
 	AnyFinalizer        bool     // finalizers without a domain need not be known
 	Deprecated          *Deprecation
-	Off                 bool            // not served; set by the server at its start
-	Gated               *document.Gated // fields of disabled features; set by the server at its start
-	Definition          *Definition     // of custom resources; nil for all others
-	Conversion          *Conversion     // nil in the storage version; columns and lifecycle then are those of Storage
+	Off                 bool             // not served; set by the server at its start
+	Gated               *document.Gated  // fields of disabled features; set by the server at its start
+	Outdated            *document.Fields // deprecated fields; set by the server at its start
+	Definition          *Definition      // of custom resources; nil for all others
+	Conversion          *Conversion      // nil in the storage version; columns and lifecycle then are those of Storage
 }
 
 // GroupResource names the resource type in messages.

@@ -19,6 +19,42 @@ var otherDocuments = []struct{ file, from, to string }{
     type: string
     default: calm
     x-cluster-binary: 5
+  serial:
+    description: Number given by the server; nobody else sets it.
+    type: string
+    readOnly: true
+    x-cluster-binary: 6
+  passphrase:
+    description: Seen by hooks; neither stored nor shown.
+    type: string
+    writeOnly: true
+    x-cluster-binary: 7
+  temper:
+    description: What mood was called before.
+    type: string
+    deprecated: true
+    x-cluster-binary: 8
+  tones:
+    description: Sounds around the map.
+    nullable: true
+    additionalProperties: {type: integer, format: int32, multipleOf: 5}
+    propertyNames: {maxLength: 4}
+    default: {low: 5}
+    anyOf: [{required: [low]}, {minProperties: 2}]
+    x-cluster-binary: 9
+  echoes:
+    description: What comes back, the loudest first.
+    default: [{of: low, after: 1}]
+    x-cluster-binary: 10
+    items:
+      properties:
+        of:
+          description: The sound that comes back.
+          type: string
+        after:
+          description: Seconds after the sound.
+          format: int32
+          default: 2
   immutable:
 `},
 	{"schemas/apps/v1/Deployment.yaml", "        minimum: 0\n        default: 1\n", "        minimum: 0\n        maximum: 5\n        default: 1\n"},
@@ -132,9 +168,38 @@ func TestOtherDocuments(t *testing.T) {
 	if code, text := ask("POST", configMaps, asJSON, object(configMaps, "today", "", "")); code != http.StatusCreated {
 		t.Fatalf("%d %s", code, text)
 	}
+	keywordsHold(t, client, configMaps)
 	_, older := ask("GET", configMaps+"/older", "", "")
 	_, today := ask("GET", configMaps+"/today", "", "")
 	if _, data, _ := strings.Cut(older, `"mood"`); data == "" || !strings.HasSuffix(today, `"mood"`+data) {
 		t.Errorf("migrated %s\nmade today %s", older, today)
+	}
+}
+
+// keywordsHold tries the keywords of the other documents against a server.
+func keywordsHold(t *testing.T, client *kubernetes.Clientset, configMaps string) {
+	t.Helper()
+	for _, test := range []struct {
+		verb, path, body string
+		code             int
+		has, lacks       string
+	}{
+		{"POST", "", `{"metadata":{"name":"keywords"},"serial":"mine","passphrase":"secret","temper":"hot"}`, 201, `"echoes":[{"of":"low","after":1}]`, "serial"},
+		{"PUT", "/keywords", `{"metadata":{"name":"keywords"},"serial":"mine","passphrase":"secret","tones":{"low":10}}`, 200, `"tones":{"low":10}`, "passphrase"},
+		{"PUT", "/keywords", `{"metadata":{"name":"keywords"},"tones":{"high":10}}`, 422, "at least one schema (anyOf)", ""},
+		{"PUT", "/keywords", `{"metadata":{"name":"keywords"},"tones":{"low":7}}`, 422, "tones[low]: Invalid value: 7: must be a multiple of 5", ""},
+		{"PUT", "/keywords", `{"metadata":{"name":"keywords"},"tones":{"low":5,"shrill":5}}`, 422, "Too long: must have at most 4 characters", ""},
+		{"PUT", "/keywords", `{"metadata":{"name":"keywords"},"echoes":[{"of":"high"}]}`, 200, `"echoes":[{"of":"high","after":2}]`, ""},
+	} {
+		var code int
+		text, _ := client.RESTClient().Verb(test.verb).AbsPath(configMaps+test.path).SetHeader("Content-Type", "application/json").Body([]byte(test.body)).Do(testContext(t)).StatusCode(&code).Raw()
+		if code != test.code || !strings.Contains(string(text), test.has) || test.lacks != "" && strings.Contains(string(text), `"`+test.lacks+`":`) {
+			t.Errorf("%s %s: %d %s", test.verb, test.body, code, text)
+		}
+	}
+	result := client.RESTClient().Put().AbsPath(configMaps+"/keywords").SetHeader("Content-Type", "application/json").
+		Body([]byte(`{"metadata":{"name":"keywords"},"temper":"hot"}`)).Do(testContext(t))
+	if w := result.Warnings(); len(w) != 1 || w[0].Text != "temper: deprecated" {
+		t.Errorf("warnings %v, error %v", w, result.Error())
 	}
 }

@@ -39,6 +39,11 @@ func ordered(t *Table) *Table {
 			f.Type = place[f.Type]
 		}
 	}
+	for i := range types {
+		for j := range types[i].Fields {
+			out.Outdated = out.Outdated || types[i].Fields[j].Rest().Outdated
+		}
+	}
 	for _, root := range t.Roots {
 		out.Roots = append(out.Roots, Root{Name: root.Name, Type: place[root.Type]})
 	}

@@ -105,6 +105,10 @@ type Schema struct {
 	Anchor   string   // $anchor: a name for references, of a type with a name
 	Nullable bool     // null is a value: Null is set, and required members may be null
 	Further  *Further // nil for none
+
+	Deprecated bool // writers of the field are warned
+	ReadOnly   bool // what clients send is dropped, an update keeps the value: only hooks set it
+	WriteOnly  bool // for hooks: neither stored nor shown
 }
 
 // WireNumber is the number of a field in the binary form of an object, inside an embedded

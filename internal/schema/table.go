@@ -111,6 +111,8 @@ type Table struct {
 	// CauseOrders has the types whose causes are not in the order of the members: the
 	// paths below a value that go first, in their order.
 	CauseOrders map[Ref][]string
+	// Outdated marks a table with deprecated fields.
+	Outdated bool
 	// Custom marks a table made from the definition of a custom resource: members of
 	// untyped values are ordered by name, and numbers have one spelling.
 	Custom bool
@@ -194,6 +196,7 @@ type More struct {
 	Gate      string // the feature without which the field is dropped; "" for none
 	GateValue string // the value that replaces a sent one without the feature; "" to drop the field
 	Ungated   bool   // fields below are there without their features
+	Outdated  bool   // deprecated: authors of a write that has it are warned
 	CauseName string // name in causes, if different; after "/" a whole path
 	CauseList bool   // causes about an element name the list, or leave out its index
 

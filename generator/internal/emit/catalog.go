@@ -263,6 +263,8 @@ func (r catalogResource) GraceLiteral() string {
 func (r catalogResource) Checked() string       { return checksLiteral(r.Checks) }
 func (s catalogSubresource) Checked() string    { return checksLiteral(s.Checks) }
 func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
+func (r catalogResource) HookSet() string       { return pathsLiteral(r.ReadOnly) }
+func (r catalogResource) HookSeen() string      { return pathsLiteral(r.WriteOnly) }
 func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
 func (s catalogSubresource) Unrecorded() string { return pathsLiteral(s.Unowned) }
 

@@ -264,6 +264,9 @@ func (c *components) annotations(s *schema.Schema) object {
 	// references, so 1.25 publishes none there.
 	set("default", json.RawMessage(s.Default), s.Default != nil && s.DefaultWhen == "" && c.v3)
 	set("title", s.Title, s.Title != "")
+	set("readOnly", true, s.ReadOnly)
+	set("deprecated", true, s.Deprecated && c.v3)
+	set("writeOnly", true, s.WriteOnly && c.v3)
 	set("nullable", true, s.Nullable && c.v3)
 	if len(s.Examples) > 0 {
 		o["example"] = json.RawMessage(s.Examples[0])

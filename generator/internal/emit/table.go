@@ -38,7 +38,11 @@ func tableSource(gv *model.GroupVersion) ([]byte, error) {
 	for _, r := range gv.Table.Roots {
 		fmt.Fprintf(&b, "{Name: %q, Type: %d},\n", r.Name, r.Type)
 	}
-	b.WriteString("},\nTypes: []schema.Type{\n")
+	b.WriteString("},\n")
+	if gv.Table.Outdated {
+		b.WriteString("Outdated: true,\n")
+	}
+	b.WriteString("Types: []schema.Type{\n")
 	var numbers constants
 	for i := range gv.Table.Types {
 		writeType(&b, i, &gv.Table.Types[i], &numbers)
@@ -166,6 +170,7 @@ func moreLiteral(m *schema.More) string {
 	l.add("Gate", strconv.Quote(m.Gate), m.Gate == "")
 	l.add("GateValue", strconv.Quote(m.GateValue), m.GateValue == "")
 	l.add("Ungated", "true", !m.Ungated)
+	l.add("Outdated", "true", !m.Outdated)
 	l.add("CauseName", strconv.Quote(m.CauseName), m.CauseName == "")
 	l.add("CauseList", "true", !m.CauseList)
 	l.add("When", strconv.Quote(m.When), m.When == "")

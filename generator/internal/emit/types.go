@@ -120,7 +120,7 @@ func (p *goTypes) collect() error {
 // declare adds a type to the package. Two types may not have the same Go name.
 func (p *goTypes) declare(name string, s *openapi3.SchemaRef, at *schema.Schema) error {
 	if p.schemas[name] != nil {
-		return fmt.Errorf("%s: Go type %s is declared twice in package %s: set x-cluster-go-name", at.Pos, name, goPackage(p.gv.Dir))
+		return &schema.Error{Pos: at.Pos, What: fmt.Sprintf("the Go type %s is declared twice in package %s", name, goPackage(p.gv.Dir)), Fix: "rename one of them, or add x-cluster-go-name"}
 	}
 	p.schemas[name] = s
 	return nil

@@ -1,6 +1,9 @@
 package emit
 
 import (
+	"fmt"
+	"go/token"
+
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -91,7 +94,11 @@ func (p *goTypes) element(t *model.Type, s *schema.Schema, name string) (*openap
 // structure translates an object with its fields in the order of the document.
 func (p *goTypes) structure(t *model.Type, s *schema.Schema, name string) (*openapi3.SchemaRef, error) {
 	out := object3(s.Description)
+	named := map[string]string{}
 	for i, f := range s.Properties {
+		if err := checkGoField(f, named); err != nil {
+			return nil, err
+		}
 		fs, err := p.schema(t, f.Schema, name+goName(f.Name))
 		if err != nil {
 			return nil, err
@@ -113,6 +120,22 @@ func (p *goTypes) structure(t *model.Type, s *schema.Schema, name string) (*open
 		out.Properties[f.Name] = fs
 	}
 	return value(out), nil
+}
+
+// checkGoField refuses a field whose name in Go is not one, or that of another field; named
+// holds those before it.
+func checkGoField(f schema.Property, named map[string]string) error {
+	name := goName(f.Name)
+	if f.Schema.Goname != "" && f.Schema.Ref == "" {
+		name = f.Schema.Goname
+	}
+	if other := named[name]; other != "" {
+		return &schema.Error{Pos: f.Pos, What: fmt.Sprintf("the field %s has the name %s in Go, as %s does", f.Name, name, other), Fix: "rename it, or add x-cluster-go-name"}
+	}
+	if named[name] = f.Name; !token.IsIdentifier(name) {
+		return &schema.Error{Pos: f.Pos, What: fmt.Sprintf("the field %s would be %s in Go, which is not a name there", f.Name, name), Fix: "write a name in camelCase, or add x-cluster-go-name"}
+	}
+	return nil
 }
 
 // shape holds the properties of a type that decide the form of a Go field.

@@ -213,3 +213,28 @@ func TestObjectInPlace(t *testing.T) {
 		t.Errorf("two types with one name: %v", err)
 	}
 }
+
+// Fields that clash in Go, or have no name there, are reported with their place.
+func TestGoFieldClashes(t *testing.T) {
+	field := func(name, as string) schema.Property {
+		return schema.Property{Name: name, Pos: schema.Position{File: "x.yaml", Line: 7}, Schema: &schema.Schema{Goname: as}}
+	}
+	for _, c := range []struct {
+		fields []schema.Property
+		want   string
+	}{
+		{[]schema.Property{field("size", ""), field("Size", "")}, "x.yaml:7: the field Size has the name Size in Go, as size does; rename it, or add x-cluster-go-name"},
+		{[]schema.Property{field("size", ""), field("Size", "Extent")}, ""},
+		{[]schema.Property{field("shoe-size", "")}, "x.yaml:7: the field shoe-size would be Shoe-size in Go, which is not a name there; write a name in camelCase, or add x-cluster-go-name"},
+	} {
+		named, got := map[string]string{}, ""
+		for _, f := range c.fields {
+			if err := checkGoField(f, named); err != nil {
+				got = err.Error()
+			}
+		}
+		if got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

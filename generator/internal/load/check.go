@@ -23,12 +23,14 @@ func (d *documents) check() {
 			case repeats(t.Schema.Description, t.Name):
 				d.fail(d.at(t.Schema, "description"), "say what it is for", "the description of the type %s only repeats its name", t.Name)
 			}
+			d.checkHead(t)
 			d.checkSchema(t.Schema, t)
 		}
 		d.checkNames(gv)
 	}
 	d.checkGroups()
 	d.checkRoles()
+	d.checkClashes()
 }
 
 func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {
@@ -102,10 +104,25 @@ func (d *documents) checkList(s *schema.Schema, in *model.Type) {
 	}
 	for _, name := range s.ListMapKeys {
 		key(name, "x-cluster-list-map-keys", "list key")
+		if p := propertyOf(element, name); p != nil && !element.Publishes(name) && !element.Enforces(name) && p.Schema.Default == nil && p.Schema.Missing != "by-rules" && d.scalar(d.target(p.Schema, in), in) {
+			d.fail(d.at(s, "x-cluster-list-map-keys"), "make it required there, or give it a default", "the list key %q is optional in the elements: those without it could not be told apart", name)
+		}
+	}
+	if slices.Contains(s.PatchStrategy, "merge") && s.PatchMergeKey == "" && !d.scalar(element, in) {
+		d.fail(d.at(s, "x-cluster-patch-strategy"), "add x-cluster-patch-merge-key", "a patch cannot merge objects in a list without a key")
 	}
 	if s.PatchMergeKey != "" {
 		key(s.PatchMergeKey, "x-cluster-patch-merge-key", "merge key")
 	}
+}
+
+func propertyOf(s *schema.Schema, name string) *schema.Property {
+	for i := range s.Properties {
+		if s.Properties[i].Name == name {
+			return &s.Properties[i]
+		}
+	}
+	return nil
 }
 
 func (d *documents) scalar(s *schema.Schema, in *model.Type) bool {
@@ -159,7 +176,7 @@ func (d *documents) checkRoles() {
 
 // checkGroups refuses versions of a group that differ in scope, kind or storage of a resource.
 func (d *documents) checkGroups() {
-	served := map[string]*model.GroupVersion{}
+	served, first := map[string]*model.GroupVersion{}, map[string]*model.GroupVersion{}
 	storage := map[string]*model.Resource{}
 	for _, gv := range d.model.GroupVersions {
 		if !gv.Served {
@@ -170,6 +187,11 @@ func (d *documents) checkGroups() {
 			d.fail(gv.Pos, "rename one of them", "the group version %s is served by %s too", key, other.Pos)
 		}
 		served[key] = gv
+		if other := first[gv.Group]; other == nil {
+			first[gv.Group] = gv
+		} else if other.GroupPriority != gv.GroupPriority {
+			d.fail(gv.Pos, "write one number in all versions", "the group %s has the groupPriority %d here and %d at %s", gv.Group, gv.GroupPriority, other.GroupPriority, other.Pos)
+		}
 		for _, res := range gv.Resources {
 			key := gv.Group + "/" + res.Plural
 			other := storage[key]
@@ -185,7 +207,8 @@ func (d *documents) checkGroups() {
 				}
 				d.fail(one.Pos, "write storedAs: "+all.GV.Dir+"/"+all.Kind, "there is no way from the stored %s at %s to this version", one.Plural, all.Pos)
 			case other.StorageVersion != res.StorageVersion && other.Stored && res.Stored:
-				d.fail(res.Pos, "write storedAs: "+other.GV.Dir+"/"+other.Kind+" here, or the other way round", "%s is stored as %s here and as %s at %s", res.Plural, res.StorageVersion, other.StorageVersion, other.Pos)
+				d.fail(res.Pos, "write storedAs: "+other.GV.Dir+"/"+other.Kind+" here, or storedAs: "+res.GV.Dir+"/"+res.Kind+" at "+other.Pos.String(),
+					"%s has two stored versions, %s here and %s at %s, while an object is stored in one", res.Plural, res.StorageVersion, other.StorageVersion, other.Pos)
 			}
 		}
 	}

@@ -13,12 +13,14 @@ import (
 // checkCompiled finds the mistakes that the compiled tables show: paths that no
 // field has, defaults that do not fit, types without an end.
 func (d *documents) checkCompiled() {
+	d.checkUsed()
 	for _, gv := range d.model.GroupVersions {
 		for _, t := range gv.Types {
 			ref := gv.Table.Root(t.Name)
 			if needs(gv.Table, ref, ref, map[schema.Ref]bool{}) {
 				d.fail(t.Schema.Pos, "make one of the fields on the way optional", "every %s must hold another %s, without end", t.Name, t.Name)
 			}
+			d.checkEndless(gv.Table, ref, t.Schema)
 		}
 	}
 	if len(d.errs) > 0 {
@@ -86,6 +88,10 @@ func (d *documents) checkDefaults(t *schema.Table, ref schema.Ref, s *schema.Sch
 			continue
 		}
 		if p.Schema.Default != nil {
+			if word := string(p.Schema.Default); t.Types[typ.Fields[i].Type].Kind == schema.Boolean && yamlWords[strings.ToLower(strings.Trim(word, `"`))] != "" {
+				d.fail(d.at(p.Schema, "default"), "write "+yamlWords[strings.ToLower(strings.Trim(word, `"`))], "the default of %s is the text %s: only older YAML reads it as true or false", p.Name, word)
+				continue
+			}
 			if why := unfit(t, typ.Fields[i].Type, p.Schema.Default); why != "" {
 				d.fail(d.at(p.Schema, "default"), "change the default or the rule", "the default of %s does not fit: %s", p.Name, why)
 			}
@@ -97,6 +103,37 @@ func (d *documents) checkDefaults(t *schema.Table, ref schema.Ref, s *schema.Sch
 			d.checkDefaults(t, typ.Elem, part)
 		}
 	}
+}
+
+// yamlWords are the words for booleans in YAML 1.1.
+var yamlWords = map[string]string{"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+
+// checkEndless refuses the default of a field of a type that has such a value again.
+func (d *documents) checkEndless(t *schema.Table, ref schema.Ref, s *schema.Schema) {
+	for _, p := range s.Properties {
+		i := t.Types[ref].Field(p.Name)
+		if i < 0 || p.Schema.Default == nil {
+			continue
+		}
+		if f := &t.Types[ref].Fields[i]; t.Types[f.Type].Kind == schema.Object && (f.Type == ref || fills(t, f.Type, ref, map[schema.Ref]bool{})) {
+			d.fail(d.at(p.Schema, "default"), "drop the default", "the default of %s holds another %s, without end", p.Name, p.Name)
+		}
+	}
+}
+
+// fills reports whether a value of the type from has one of the type to without being
+// sent, at any depth.
+func fills(t *schema.Table, from, to schema.Ref, seen map[schema.Ref]bool) bool {
+	if from < 0 || seen[from] || t.Types[from].Kind != schema.Object {
+		return false
+	}
+	seen[from] = true
+	for _, f := range t.Types[from].Fields {
+		if (f.Default != "" || f.Presence == schema.Always) && (f.Type == to || fills(t, f.Type, to, seen)) {
+			return true
+		}
+	}
+	return false
 }
 
 // unfit is the reason why a type refuses a default, or "".
@@ -112,7 +149,7 @@ func unfit(t *schema.Table, ref schema.Ref, value []byte) string {
 		return "null is no value"
 	case len(problems) > 0:
 		return "there is no field " + problems[0].Path
-	case kind != schema.Object && kind != schema.Any:
+	case kind != schema.Object && kind != schema.Any && kind != schema.List && kind != schema.Map:
 		if canonical := doc.Root().AppendJSON(nil); string(canonical) != string(value) {
 			return fmt.Sprintf("write it as %s", canonical)
 		}
@@ -155,6 +192,8 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		}
 		if why := unreachable(t, root, c.Path, fits); why != "" && (c.Path != "." || c.Cell == "") {
 			d.fail(c.Pos, "fix the path, or use a cell", "the column %q shows %s: %s", c.Name, c.Path, why)
+		} else if c.Cell == "" {
+			d.checkColumnType(t, root, c)
 		}
 	}
 	for _, f := range res.Selectable {

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 const creation = ".metadata.creationTimestamp"
@@ -53,6 +54,21 @@ func (d *documents) column(n node, c *model.Column) {
 	if c.Cell != "" && !fieldName.MatchString(c.Cell) {
 		d.fail(c.Pos, "write a name in camelCase", "%q cannot be the name of a cell", c.Cell)
 	}
+}
+
+// columnKinds are the kinds of values that a column of a type can show; others show any.
+var columnKinds = map[string][]schema.Kind{
+	"integer": {schema.Integer, schema.IntOrString}, "number": {schema.Number, schema.Integer, schema.Quantity}, "boolean": {schema.Boolean}, "date": {schema.Time, schema.MicroTime},
+}
+
+// checkColumnType checks that a column has the type of the field that it shows.
+func (d *documents) checkColumnType(t *schema.Table, root schema.Ref, c model.Column) {
+	kinds := columnKinds[c.Type]
+	unfits := func(k schema.Kind) bool { return k != schema.Any && !slices.Contains(kinds, k) }
+	if kinds == nil || unreachable(t, root, c.Path, unfits) != "" {
+		return
+	}
+	d.fail(c.Pos, "write the type of the field, or string", "the column %q of type %s shows %s, which has another type", c.Name, c.Type, c.Path)
 }
 
 // usualColumns adds the columns that a resource need not describe: Name in front, Age at

@@ -13,6 +13,9 @@ func (d *documents) convert(s stored) {
 	res := s.res
 	own := tableType{res.GV.Table, res.GV.Table.Root(res.Type.Name)}
 	as := tableType{res.StoredAs.GV.Table, res.StoredAs.GV.Table.Root(res.StoredAs.Type.Name)}
+	if path, here, there := own.otherKeys(as, "", map[[2]schema.Ref]bool{}); path != "" {
+		d.fail(s.pos, "give the list the same keys in all versions", "the list %s of %s is %s here, and %s at %s: its elements would change their owners", path, res.Plural, here, there, res.StoredAs.Pos)
+	}
 	c := &model.Conversion{Same: own.same(as, map[[2]schema.Ref]bool{})}
 	var there, back []string
 	if !c.Same {
@@ -90,6 +93,49 @@ func (p tableType) fits(o tableType, seen map[[2]schema.Ref]bool) bool {
 		}
 	}
 	return !hasElem(a) || p.at(a.Elem).fits(o.at(b.Elem), seen)
+}
+
+// otherKeys finds a list that two types tell the elements of in different ways.
+func (p tableType) otherKeys(o tableType, path string, seen map[[2]schema.Ref]bool) (at, here, there string) {
+	key := [2]schema.Ref{p.ref, o.ref}
+	if p.ref < 0 || o.ref < 0 || seen[key] {
+		return "", "", ""
+	}
+	seen[key] = true
+	a, b := p.typ(), o.typ()
+	if a.Kind != b.Kind {
+		return "", "", ""
+	}
+	if here, there = listWords(a), listWords(b); here != there && here != "" && there != "" {
+		return strings.TrimPrefix(path, "."), here, there
+	}
+	for i := range a.Fields {
+		from, name := p.field(i)
+		if j := b.Field(name); j >= 0 {
+			to, _ := o.field(j)
+			if at, here, there = from.otherKeys(to, path+"."+name, seen); at != "" {
+				return at, here, there
+			}
+		}
+	}
+	if hasElem(a) {
+		return p.at(a.Elem).otherKeys(o.at(b.Elem), path, seen)
+	}
+	return "", "", ""
+}
+
+// listWords says how owned elements of a list are told apart; "" where the list has one
+// owner, and for other types.
+func listWords(t *schema.Type) string {
+	switch {
+	case t.Kind != schema.List:
+		return ""
+	case t.ListType == schema.ListSet:
+		return "a set"
+	case t.ListType == schema.ListMap:
+		return "a map by " + strings.Join(t.ListKeys, ", ")
+	}
+	return ""
 }
 
 func hasElem(t *schema.Type) bool { return t.Kind == schema.List || t.Kind == schema.Map }

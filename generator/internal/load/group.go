@@ -25,9 +25,17 @@ func (d *documents) groupFile(name string, n node, text []byte) {
 	gv := d.group(dir)
 	gv.Pos, gv.Served = n.pos(), true
 	skip := func(node) {}
+	empty := func(key string) func(node) {
+		return func(n node) {
+			if len(n.Content) > 0 {
+				d.fail(n.pos(), "remove it; resources are described in x-cluster-resources, types below schemas/", "%s would be ignored", key)
+			}
+		}
+	}
 	var hasGroup, hasResources bool
 	d.object(n, "a group version's document", map[string]func(node){
-		"openapi": skip, "info": skip, "paths": skip, "components": skip, "tags": skip, "servers": skip, "externalDocs": skip, "security": skip,
+		"openapi": skip, "info": skip, "paths": empty("paths"), "components": empty("components"), "tags": empty("tags"),
+		"servers": empty("servers"), "externalDocs": empty("externalDocs"), "security": empty("security"),
 		"x-cluster-group": func(n node) {
 			hasGroup = true
 			d.groupBlock(n, gv)

@@ -65,6 +65,7 @@ func (r *reader) dialectOf(n node) {
 func (r *reader) noteFields(s *schema.Schema) map[string]func(node) {
 	return map[string]func(node){
 		"title": r.text(&s.Title), "$comment": r.text(new(string)), "$anchor": r.text(&s.Anchor), "nullable": r.boolean(&s.Nullable),
+		"deprecated": r.boolean(&s.Deprecated), "readOnly": r.boolean(&s.ReadOnly), "writeOnly": r.boolean(&s.WriteOnly),
 		"examples": func(n node) {
 			for _, item := range r.items(n) {
 				var text []byte

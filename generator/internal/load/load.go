@@ -217,6 +217,13 @@ func (d *documents) resolve() {
 		}
 	}
 	d.resolveStored()
+	for _, gv := range d.model.GroupVersions {
+		for _, res := range gv.Resources {
+			if res.Type != nil {
+				d.markWritable(res)
+			}
+		}
+	}
 }
 
 func sortedKeys[V any](m map[string]V) []string {

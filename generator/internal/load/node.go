@@ -111,7 +111,11 @@ func (r *reader) parse(name string, text []byte) (node, bool) {
 		if n, _ := fmt.Sscanf(what, "line %d:", &line); n == 1 { // else the parser names none
 			_, what, _ = strings.Cut(what, ": ")
 		}
-		r.fail(schema.Position{File: name, Line: line}, "fix the YAML", "not valid YAML: %s", what)
+		at, fix := misplaced(text, line), "fix the YAML"
+		if at != line {
+			what, fix = "the line does not fit to those before it", "check its indentation, colons and quotes"
+		}
+		r.fail(schema.Position{File: name, Line: at}, fix, "not valid YAML: %s", what)
 		return node{}, false
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
@@ -235,8 +239,8 @@ func (r *reader) texts(to *[]string) func(node) {
 
 func (r *reader) boolean(to *bool) func(node) {
 	return func(n node) {
-		if n.Decode(to) != nil {
-			r.fail(n.pos(), "write true or false", "%q is neither true nor false", n.Value)
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(to) != nil {
+			r.fail(n.pos(), "write true or false, without quotes", "%q is neither true nor false", n.Value)
 		}
 	}
 }

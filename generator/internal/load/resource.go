@@ -46,6 +46,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		res.Verbs = usualVerbs(res.Endpoint)
 	}
 	res.Verbs = sortedWords(res.Verbs)
+	d.checkWords(e, res)
 	d.links = append(d.links, link{e.posOf("kind"), gv, cmp.Or(said.schema, "/"+gv.Dir+"/"+res.Kind), &res.Type})
 	d.storeAs(e, res, said.storedAs)
 	for i := range res.Subresources {
@@ -254,10 +255,10 @@ func (d *documents) checkAliases(res *model.Resource, fields []model.Selectable)
 	for _, f := range res.Selectable {
 		known := f.AliasOf == "" || f.AliasOf == "metadata.name" || f.AliasOf == "metadata.namespace"
 		for _, other := range fields {
-			known = known || other.Name == f.AliasOf
+			known = known || other.Name == f.AliasOf && other.AliasOf == ""
 		}
 		if !known {
-			d.fail(f.Pos, "name another selectable field", "%s is an alias of %s, which is not selectable", f.Name, f.AliasOf)
+			d.fail(f.Pos, "name a selectable field that is not an alias", "%s is an alias of %s, which is not selectable, or an alias itself", f.Name, f.AliasOf)
 		}
 	}
 }

@@ -21,6 +21,10 @@ type stored struct {
 func (d *documents) resolveStored() {
 	for _, s := range d.stored {
 		to := d.resourceOf(s.as)
+		if dir := d.folderOf(s.as); to == nil && dir != "" {
+			d.fail(s.pos, "write "+dir, "%s is stored as %s, which begins with the name of the group, not of its folder", s.res.Plural, s.as)
+			continue
+		}
 		if to == nil || !to.Stored {
 			d.fail(s.pos, "write <group>/<version>/<Kind> of a resource that is stored", "%s is stored as %s, which no document stores", s.res.Plural, s.as)
 			continue
@@ -52,6 +56,16 @@ func (d *documents) resourceOf(kind string) *model.Resource {
 		}
 	}
 	return nil
+}
+
+// folderOf is <folder>/<version>/<Kind> for <group>/<version>/<Kind>; "" if it names none.
+func (d *documents) folderOf(kind string) string {
+	for _, gv := range d.model.GroupVersions {
+		if name, ok := strings.CutPrefix(kind, gv.Group+"/"+gv.Version+"/"); ok && gv.Group != "" && gv.Dir != gv.Group+"/"+gv.Version {
+			return gv.Dir + "/" + name
+		}
+	}
+	return ""
 }
 
 func (d *documents) storedElsewhere(res *model.Resource) bool {

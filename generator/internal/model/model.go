@@ -81,6 +81,7 @@ type Resource struct {
 	Completes           bool         // completes: a phase marks a finished object
 	Expires             bool         // expires: the object vanishes some time after its last write
 	Keeps               []string     // paths without the leading dot
+	ReadOnly, WriteOnly []string     // dotted paths of the fields that are
 	StatusOnCreate      bool         // statusOnCreate: a new object keeps the status it was sent with
 	DeleteReturnsObject bool         // deleteReturnsObject: delete answers with the object
 	ErrorGroup          string       // named by answers to invalid objects; "" for the own one

@@ -26,7 +26,7 @@ func newOwnership(row *Row) *Ownership {
 		o.Kind.Versions = versions{context.Background(), row.Versions}
 	}
 	stored := row.Storage()
-	o.main = apply.MainReset(stored.HasStatus).Union(apply.NewSet(stored.Keeps...))
+	o.main = apply.MainReset(stored.HasStatus).Union(apply.NewSet(slices.Concat(stored.Keeps, stored.ReadOnly, stored.WriteOnly)...))
 	o.status = map[string]apply.Set{}
 	for i := range row.Subresources {
 		if sub := stored.Subresource(row.Subresources[i].Name); sub != nil && sub.Endpoint.WritesStatus() {

@@ -69,12 +69,13 @@ func Effective() iter.Seq2[string, string] {
 	}
 }
 
-// MarkGated notes on the resources which of their fields are dropped.
+// MarkGated notes on the resources which of their fields are dropped, and which deprecated.
 func (f Gates) MarkGated(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			res.Gated = document.NewGated(gv.Table, res.Type, f.On)
+			res.Outdated = document.OutdatedFields(gv.Table, res.Type)
 		}
 	}
 }

@@ -61,6 +61,7 @@ func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace 
 		}
 	}
 	res.Gated.Drop(obj, document.Value{})
+	restore(obj, document.Value{}, res.ReadOnly)
 	if res.Role == api.RoleSigningRequests {
 		stampRequester(obj.SetObject("spec"), user)
 	}

@@ -91,6 +91,7 @@ func (e *Evaluation) compare() error {
 
 // own records the ownership of fields. Where hooks convert, convert does.
 func (e *Evaluation) own() error {
+	e.warnOutdated()
 	if e.hooked() {
 		return nil
 	}
@@ -288,6 +289,7 @@ func (e *Evaluation) seal() error {
 		e.obj.Get("metadata").Remove("selfLink")
 	}
 	row, of := e.stored.Row, e.obj
+	restore(of, document.Value{}, row.WriteOnly)
 	if e.current != nil {
 		apply.KeepTimes(e.obj, e.old)
 		if finished(e.obj) {

@@ -124,6 +124,7 @@ func prepareUpdate(t Ref, obj, old document.Value) {
 		keep(obj, old, res.Keeps)
 	}
 	res.Gated.Drop(obj, old)
+	restore(obj, old, res.ReadOnly)
 	switch {
 	case res.Hooks == nil || finalize:
 	case status && res.Hooks.Status != nil:

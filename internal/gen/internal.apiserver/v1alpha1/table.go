@@ -15,10 +15,10 @@ var Table = schema.Table{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"
 	},
 	Types: []schema.Type{
 		0: {Name: "internal.apiserver/v1alpha1.ServerStorageVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
-			{Name: "apiServerID", Type: 1, Number: 1},
+			{Name: "apiServerID", Type: 1, Number: 1, ByRules: true},
 			{Name: "encodingVersion", Type: 1, Number: 2},
 			{Name: "decodableVersions", Type: 2, Number: 3},
-		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 1, 3, 2, 0}}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 1, 3, 2, 0}, Checks: []uint16{0}}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Kind: schema.List, ListType: schema.ListSet, Elem: 1},
 		3: {Name: "internal.apiserver/v1alpha1.StorageVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
@@ -79,7 +79,7 @@ var Table = schema.Table{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"
 			{Name: "storageVersions", Type: 21, Number: 1},
 			{Name: "commonEncodingVersion", Type: 1, Number: 2, Presence: schema.Explicit},
 			{Name: "conditions", Type: 22, Number: 3},
-		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0, 0, 0, 0, 3}, Checks: []uint16{2}}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0, 0, 0, 0, 3}, Checks: []uint16{0, 2}}},
 		21: {Kind: schema.List, ListType: schema.ListMap, ListKeys: []string{"apiServerID"}},
 		22: {Kind: schema.List, ListType: schema.ListMap, Elem: 23, ListKeys: []string{"type"}},
 		23: {Name: "internal.apiserver/v1alpha1.StorageVersionCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
