@@ -110,4 +110,23 @@ var valueRows = []row{
 	change("one of two in another order", "", order, "[card, cash]", "[cash, card]"),
 	change("one of two is needed", "E:rule-added", order, "[card, cash]", "[card, cash]\n    x-cluster-one-of-required: true"),
 	{name: "one of two with a new member", want: "", now: []edit{{order, "[card, cash]", "[card, cash, coin]"}, {order, "x-cluster-feature-gate: Rush}\n", "x-cluster-feature-gate: Rush}\n      coin: {description: Number of the token., type: string}\n"}}},
+
+	// Further keywords of JSON Schema.
+	change("a multiple is demanded", "E:bounds-tightened", order, "from top to bottom., type: integer", "from top to bottom., type: integer, multipleOf: 5"),
+	since("a multiple of more is demanded", "E:bounds-tightened", order, "from top to bottom., type: integer", "from top to bottom., type: integer, multipleOf: 5", "from top to bottom., type: integer, multipleOf: 10"),
+	since("a multiple of less is demanded", "", order, "from top to bottom., type: integer", "from top to bottom., type: integer, multipleOf: 10", "from top to bottom., type: integer, multipleOf: 5"),
+	change("an object needs members", "E:bounds-tightened", order, "  Box:\n", "  Box:\n    minProperties: 1\n"),
+	since("an object needs fewer members", "", order, "  Box:\n", "  Box:\n    minProperties: 2\n", "  Box:\n    minProperties: 1\n"),
+	change("a member needs another", "E:rule-added", order, "  Box:\n", "  Box:\n    dependentRequired: {width: [height]}\n"),
+	since("a member needs nothing", "", order, "  Box:\n", "  Box:\n    dependentRequired: {width: [height]}\n", "  Box:\n"),
+	change("one of two schemas has to hold", "E:rule-added", order, "  Box:\n", "  Box:\n    anyOf: [{required: [width]}, {required: [height]}]\n"),
+	since("one of two schemas in another order", "", order, "  Box:\n", "  Box:\n    anyOf: [{required: [width]}, {required: [height]}]\n", "  Box:\n    anyOf: [{required: [height]}, {required: [width]}]\n"),
+	since("one of three schemas has to hold", "", order, "  Box:\n", "  Box:\n    anyOf: [{required: [width]}, {required: [height]}]\n", "  Box:\n    anyOf: [{required: [width]}, {required: [height]}, {maxProperties: 1}]\n"),
+	since("exactly one of three schemas has to hold", "E:rule-added", order, "  Box:\n", "  Box:\n    oneOf: [{required: [width]}, {required: [height]}]\n", "  Box:\n    oneOf: [{required: [width]}, {required: [height]}, {maxProperties: 1}]\n"),
+	change("a schema may not hold", "E:rule-added", order, "  Box:\n", "  Box:\n    not: {required: [width, height]}\n"),
+	since("a schema may hold", "", order, "  Box:\n", "  Box:\n    not: {required: [width, height]}\n", "  Box:\n"),
+	change("all schemas have to hold", "E:rule-added", order, "  Box:\n", "  Box:\n    allOf: [{required: [width]}]\n"),
+	since("fewer schemas have to hold", "", order, "  Box:\n", "  Box:\n    allOf: [{required: [width]}, {required: [height]}]\n", "  Box:\n    allOf: [{required: [height]}]\n"),
+	change("a title, examples and a comment", "", order, "Number of the card., type: string", "Number of the card., title: Card, examples: [one], $comment: none, type: string"),
+	change("a constant", "E:enum-added", order, "from top to bottom., type: integer", "from top to bottom., type: integer, const: 5"),
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // promises are the parts of an API that are not resources: the gates, metrics and flags of
@@ -218,8 +217,3 @@ func (c *comparison) had(path []string) bool {
 	}
 	return true // a new kind: its first release
 }
-
-// further compares the keywords of JSON Schema that only few schemas have.
-func (c *comparison) further(u use, old, now *shape, path string) {}
-
-var _ schema.Position

@@ -28,6 +28,7 @@ type shape struct {
 	hookRev int
 	check   bool // a hook validates values
 	skip    bool // a hook leaves members out of validation
+	more    further
 
 	reserved []schema.WireNumber
 	oneOf    []string
@@ -80,7 +81,7 @@ func (b *builder) shape(s *schema.Schema, in *model.Type) *shape {
 		return t
 	}
 	t := &shape{pos: s.Pos, kind: kindOf(s), form: s.BinaryForm, roundUp: s.RoundUp, atomic: s.MapType == "atomic",
-		hook: s.DefaultHook, hookRev: s.HookRevision, check: s.ValidateHook, skip: s.SkipHook, reserved: s.Reserved, rules: rulesOf(s)}
+		hook: s.DefaultHook, hookRev: s.HookRevision, check: s.ValidateHook, skip: s.SkipHook, reserved: s.Reserved, rules: rulesOf(s), more: furtherOf(s)}
 	b.done[s] = t
 	if in.Schema == s {
 		t.name, t.goName = in.ID, s.Goname
@@ -201,7 +202,7 @@ func (t *shape) fillDefaults() {
 			continue
 		}
 		text, _ := json.Marshal(m.fill(v))
-		if m.def = string(text); m.when == "" && (m.presence == "always" || m.presence == "implicit") && m.zero(v) {
+		if m.def = string(text); m.when == "" && m.presence == "always" && m.zero(v) {
 			m.def = "" // it has that value without a default too
 		}
 	}
