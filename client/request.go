@@ -118,6 +118,24 @@ func (c *REST) Post(ctx context.Context, path string, body []byte) (answer []byt
 	return answer, err
 }
 
+// Get returns the answer to a GET of a path, of at most that many bytes: for everything
+// that is not in a typed client.
+func (c *REST) Get(ctx context.Context, path string, most int64) (answer []byte, err error) {
+	response, err := c.send(ctx, request{method: http.MethodGet, path: path})
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(response.Body, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("GET %s: answer was cut off: %w", path, err)
+	case int64(len(answer)) > most:
+		return nil, fmt.Errorf("GET %s: answer has more than %d bytes", path, most)
+	}
+	return answer, nil
+}
+
 // do sends a request and reads the answer into out, unless out is nil.
 func (c *REST) do(ctx context.Context, r request, out any) error {
 	response, err := c.send(ctx, r)

@@ -66,7 +66,7 @@ func Compare(old, now *Surface, o Options) *Report {
 	c := &comparison{old: old, now: now, options: o, levels: newLevels(o.Config), compared: map[pair]bool{}, seen: map[*shape]bool{}}
 	c.profile()
 	for _, v := range old.versions {
-		c.groupVersion(v, now.find(v.Dir))
+		c.groupVersion(v, c.peer(v.GroupVersion))
 	}
 	c.kinds()
 	c.preferred()

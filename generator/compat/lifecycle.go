@@ -32,20 +32,52 @@ func (c *comparison) groupVersion(old, now *version) {
 	}
 }
 
+// peer is the group version of the new side that stands for one of the old side: of the
+// same folder, or of the same name where a side has no folders.
+func (c *comparison) peer(v *model.GroupVersion) *version {
+	if c.both(facetGo) {
+		return c.now.find(v.Dir)
+	}
+	return c.now.served(v.Group, v.Version)
+}
+
+// differ reports whether the sides come from sources of two kinds.
+func (c *comparison) differ() bool { return c.old.knows != c.now.knows }
+
+// kindLike is the kind of the new side that stands for one of the old side.
+func (c *comparison) kindLike(k *kind) *kind {
+	if c.both(facetGo) {
+		return c.now.kinds[k.id]
+	}
+	if v := c.peer(k.of); v != nil {
+		return c.now.kinds[v.Dir+"."+k.name]
+	}
+	return nil
+}
+
 // kinds compares the types that clients exchange as a whole.
 func (c *comparison) kinds() {
 	for _, id := range sorted(c.old.kinds) {
 		k := c.old.kinds[id]
-		if v := c.now.find(k.of.Dir); k.of.Served && (v == nil || !v.Served) {
+		if v := c.peer(k.of); k.of.Served && (v == nil || !v.Served) {
 			c.pass(k.shape)
 			continue // its resources are reported
 		}
-		if now := c.now.kinds[id]; now != nil {
+		if now := c.kindLike(k); now != nil {
 			c.shapes(k.shape, now.shape, id)
 			continue
 		}
 		c.pass(k.shape)
+		if method, rest, ok := strings.Cut(k.name, " "); ok { // of an operation, which is reported
+			path, _, _ := strings.Cut(rest, " ")
+			if r := c.peer(k.of).resource(path); r == nil || !slices.Contains(r.Verbs, method) {
+				continue
+			}
+		}
 		v := c.old.find(k.of.Dir)
+		if !c.both(facetGo) && (v == nil || !slices.ContainsFunc(v.resources, func(r *model.Resource) bool { return r.Type != nil && r.Type.ID == id })) && c.differ() {
+			continue // one side does not describe all types
+		}
 		if v == nil || !slices.ContainsFunc(v.resources, func(r *model.Resource) bool { return r.Type != nil && r.Type.ID == id }) {
 			c.findOld(k.shape.use, "type-removed", k.shape.pos, id, "is gone")
 		}
@@ -57,7 +89,7 @@ func (c *comparison) gone(v *version, old *model.Resource) {
 	u := use{Request | Response | Stored, stabilityOf(v.Stability)}
 	rule, path := "resource-removed", v.Dir+" "+old.Plural
 	c.counts.Resources++
-	if now := c.now.find(v.Dir); now == nil || !now.Served {
+	if now := c.peer(v.GroupVersion); now == nil || !now.Served {
 		rule = "group-version-removed"
 	}
 	if u.stable == alpha {

@@ -27,23 +27,19 @@ func (c *comparison) resource(v *version, old *model.Resource, in *version) {
 			find(rule, "had the %s %s and has %s", what, cmp.Or(before, "none"), cmp.Or(after, "none"))
 		}
 	}
-	lost := func(rule, what string, before, after []string) {
-		for _, name := range before {
-			if !slices.Contains(after, name) {
-				find(rule, "no longer has the %s %s", what, name)
-			}
-		}
-	}
 	differs("resource-kind-changed", "kind", old.Kind, now.Kind)
 	differs("resource-scope-changed", "scope", scopeName(old), scopeName(now))
-	lost("resource-verb-removed", "verb", old.Verbs, now.Verbs)
-	if c.both(facetNames) {
-		differs("resource-kind-changed", "list kind", old.ListKind, now.ListKind)
-		lost("resource-short-name-removed", "short name", old.ShortNames, now.ShortNames)
-		lost("resource-category-removed", "category", old.Categories, now.Categories)
-		if old.Singular != "" && !strings.EqualFold(cmp.Or(now.Singular, now.Kind), old.Singular) {
-			find("resource-short-name-removed", "no longer has the singular %s", old.Singular)
+	verbs := old.Verbs
+	if c.differ() { // paths do not say which lists can be watched
+		verbs = slices.DeleteFunc(slices.Clone(verbs), func(v string) bool { return v == "watch" })
+	}
+	for _, verb := range verbs {
+		if !slices.Contains(now.Verbs, verb) {
+			find("resource-verb-removed", "no longer has the verb %s", verb)
 		}
+	}
+	if c.both(facetNames) {
+		c.spoken(u, path, old, now)
 	}
 	if c.both(facetLife) {
 		differs("endpoint-changed", "endpoint", string(old.Endpoint), string(now.Endpoint))
@@ -60,7 +56,7 @@ func (c *comparison) resource(v *version, old *model.Resource, in *version) {
 	if c.both(facetSelectors) {
 		c.selectors(u, path, old, now)
 	}
-	if was, is := c.old.kinds[typeID(old.Type)], c.now.kinds[typeID(now.Type)]; was != nil && is != nil && was.id != is.id {
+	if was, is := c.old.kinds[typeID(old.Type)], c.now.kinds[typeID(now.Type)]; c.both(facetGo) && was != nil && is != nil && was.id != is.id {
 		c.shapes(was.shape, is.shape, path)
 	}
 	c.deprecation(u, path, v, old, now)
@@ -69,6 +65,27 @@ func (c *comparison) resource(v *version, old *model.Resource, in *version) {
 	}
 	if status := c.statusOf(old); now.HasStatus && !old.HasStatus && status && old.Stored {
 		find("resource-status-split", "takes the status only through the subresource status")
+	}
+}
+
+// spoken compares the names that people type.
+func (c *comparison) spoken(u use, path string, old, now *model.Resource) {
+	find := func(rule, format string, args ...any) { c.find(u, rule, now.Pos, path, format, args...) }
+	if old.ListKind != now.ListKind {
+		find("resource-kind-changed", "had the list kind %s and has %s", old.ListKind, cmp.Or(now.ListKind, "none"))
+	}
+	for _, n := range []struct {
+		rule, what  string
+		before, now []string
+	}{{"resource-short-name-removed", "short name", old.ShortNames, now.ShortNames}, {"resource-category-removed", "category", old.Categories, now.Categories}} {
+		for _, name := range n.before {
+			if !slices.Contains(n.now, name) {
+				find(n.rule, "no longer has the %s %s", n.what, name)
+			}
+		}
+	}
+	if old.Singular != "" && !strings.EqualFold(cmp.Or(now.Singular, now.Kind), old.Singular) {
+		find("resource-short-name-removed", "no longer has the singular %s", old.Singular)
 	}
 }
 
@@ -182,7 +199,10 @@ func (c *comparison) storage(u use, path string, v *version, old, now *model.Res
 // readable checks that the last release can read the objects that are stored now: in a
 // version in which it served the resource.
 func (c *comparison) readable(u use, v *version, now *model.Resource) {
-	storage := c.old.find(folder(v.Dir) + "/" + now.StorageVersion)
+	storage := c.old.served(v.Group, now.StorageVersion)
+	if c.both(facetGo) {
+		storage = c.old.find(folder(v.Dir) + "/" + now.StorageVersion)
+	}
 	if storage.resource(now.Plural) == nil {
 		c.find(u, "storage-version-advanced", now.Pos, v.Dir+" "+now.Plural, "would be stored as %s, which the last release cannot read", now.StorageVersion)
 	}
@@ -263,8 +283,11 @@ func (c *comparison) subresource(u use, path string, old *model.Subresource, res
 			find("subresource-verb-removed", "no longer has the verb %s", verb)
 		}
 	}
-	if was, is := typeID(old.Type), typeID(now.Type); was != is {
+	if was, is := typeID(old.Type), typeID(now.Type); was != is && !c.differ() {
 		find("subresource-kind-changed", "had the kind %s and has %s", was, is)
+	}
+	if !c.both(facetStorage) {
+		return
 	}
 	if old.SpecReplicas != now.SpecReplicas || old.StatusReplicas != now.StatusReplicas || old.Selector != "" && old.Selector != now.Selector {
 		find("scale-path-changed", "reads and writes other fields")

@@ -66,6 +66,8 @@ type member struct {
 	gateValue string
 	ungated   bool
 	unchecked bool
+	readOnly  bool
+	writeOnly bool
 	patch     []string // sorted
 	mergeKey  string
 }

@@ -27,7 +27,13 @@ func (c *comparison) shapes(old, now *shape, path string) {
 	c.compared[pair{old, now}], c.seen[old] = true, true
 	u := old.use
 	find := func(rule, format string, args ...any) { c.find(u, rule, now.pos, path, format, args...) }
-	if old.kind != now.kind {
+	if c.differ() {
+		if c.alike(old, now); coarse(old) != coarse(now) && coarse(old) != "any" && coarse(now) != "any" {
+			find("field-type-changed", "was %s and is %s", kindName(old), kindName(now))
+			c.pass(old)
+			return
+		}
+	} else if old.kind != now.kind {
 		find("field-type-changed", "was %s and is %s", kindName(old), kindName(now))
 		c.pass(old)
 		return
@@ -36,10 +42,12 @@ func (c *comparison) shapes(old, now *shape, path string) {
 	if c.both(facetWire) {
 		c.wire(u, old, now, path)
 	}
-	if old.list != now.list || !slices.Equal(old.keys, now.keys) {
-		if c.both(facetWire) || old.list != "" && now.list != "" {
-			find("list-semantics-changed", "was a list of type %s and is of type %s", listName(old), listName(now))
-		}
+	if (old.list != now.list || !slices.Equal(old.keys, now.keys)) && !c.differ() {
+		find("list-semantics-changed", "was a list of type %s and is of type %s", listName(old), listName(now))
+	}
+	if c.differ() {
+		c.reached(u, old, now, path)
+		return
 	}
 	if old.atomic != now.atomic && (old.kind == "object" || old.kind == "map") {
 		find("map-semantics-changed", "changes between atomic and granular")
@@ -49,6 +57,37 @@ func (c *comparison) shapes(old, now *shape, path string) {
 	}
 	c.values(u, old, now, path)
 	c.further(u, old, now, path)
+	c.reached(u, old, now, path)
+}
+
+// alike compares the allowed words where one side describes less than the other.
+func (c *comparison) alike(old, now *shape) {
+	for _, v := range old.enum {
+		if len(now.enum) > 0 && !now.openEnum && !old.openEnum && !slices.Contains(now.enum, v) {
+			c.find(old.use, "enum-value-removed", now.pos, old.name, "no longer takes %q", v)
+		}
+	}
+}
+
+// coarse is the type of a shape in JSON, "any" where several are possible.
+func coarse(t *shape) string {
+	switch t.kind {
+	case "int32", "int64":
+		return "integer"
+	case "quantity", "int-or-string", "any", "":
+		return "any"
+	case "date-time", "micro-time", "duration", "byte":
+		return "string"
+	case "object":
+		if len(t.members) == 0 {
+			return "any"
+		}
+	}
+	return t.kind
+}
+
+// reached compares the members and elements of two shapes.
+func (c *comparison) reached(u use, old, now *shape, path string) {
 	for _, m := range old.members {
 		c.member(u, m, now, path)
 	}
@@ -56,7 +95,10 @@ func (c *comparison) shapes(old, now *shape, path string) {
 	switch {
 	case old.elem == nil && now.elem == nil:
 	case old.elem == nil || now.elem == nil:
-		find("field-type-changed", "was %s and is %s", kindName(old), kindName(now))
+		if c.differ() {
+			return
+		}
+		c.find(u, "field-type-changed", now.pos, path, "was %s and is %s", kindName(old), kindName(now))
 	case old.kind == "map":
 		c.types(old.elem, now.elem, path+"[*]")
 	case old.kind == "any":
@@ -138,7 +180,7 @@ func (c *comparison) member(u use, old *member, in *shape, path string) {
 	now := in.property(old.name)
 	if now == nil {
 		c.pass(old.shape)
-		if in.open {
+		if in.open || c.differ() && (old.name == "kind" || old.name == "apiVersion") { // implied in documents
 			return
 		}
 		c.findOld(u, "field-removed", old.pos, path, "is gone")
@@ -149,21 +191,34 @@ func (c *comparison) member(u use, old *member, in *shape, path string) {
 		return
 	}
 	find := func(rule, format string, args ...any) { c.find(u, rule, now.pos, path, format, args...) }
+	needed, need := old.required, now.required
+	if c.differ() {
+		needed, need = old.published, now.published
+	}
 	switch {
-	case now.required && !old.required && now.def == "":
+	case need && !needed && (now.def == "" || c.differ()):
 		find("field-required", "becomes required")
-	case now.required && now.nonzero && !old.nonzero:
+	case now.required && now.nonzero && !old.nonzero && !c.differ():
 		find("field-required", "may no longer be 0")
 	}
 	if old.published && !now.published && !c.both(facetWire) {
 		find("field-optional", "may be absent")
 	}
-	if old.def != now.def || old.when != now.when {
+	if (old.def != now.def || old.when != now.when) && (!c.differ() || old.def != "" && now.def != "" && now.def != "{}" && old.def != "{}") {
 		find("field-default-changed", "had the default %s and has %s", defaultOf(old), defaultOf(now))
+	}
+	if now.readOnly && !old.readOnly {
+		find("field-read-only", "is set by the server alone")
+	}
+	if now.writeOnly && !old.writeOnly {
+		find("field-write-only", "is no longer shown")
+	}
+	if now.immutable && !old.immutable && !c.differ() {
+		find("field-immutable", "can no longer change")
 	}
 	if c.both(facetWire) {
 		c.wireMember(u, old, now, path)
-	} else if old.mergeKey != now.mergeKey || len(old.patch) > 0 && len(now.patch) > 0 && unlike(old.patch, now.patch) {
+	} else if !c.differ() && (old.mergeKey != now.mergeKey || len(old.patch) > 0 && len(now.patch) > 0 && unlike(old.patch, now.patch)) {
 		find("patch-semantics-changed", "is treated differently by strategic merge patches")
 	}
 	c.types(&old.usage, &now.usage, path)
@@ -182,9 +237,6 @@ func (c *comparison) wireMember(u use, old, now *member, path string) {
 			rule = "field-always-written"
 		}
 		find(rule, "was %s and is %s", presenceName(old), presenceName(now))
-	}
-	if now.immutable && !old.immutable {
-		find("field-immutable", "can no longer change")
 	}
 	switch {
 	case now.gate == old.gate:
@@ -214,7 +266,7 @@ func (c *comparison) newMembers(u use, old, now *shape, path string) {
 		if old.property(m.name) != nil {
 			continue
 		}
-		if m.required && m.def == "" {
+		if m.required && m.def == "" && !c.differ() || c.differ() && m.published {
 			c.find(u, "field-required", m.pos, path+"."+m.name, "is new and required")
 		}
 		for _, p := range old.members {
