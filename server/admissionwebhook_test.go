@@ -85,7 +85,7 @@ func TestValidatingWebhooks(t *testing.T) {
 		case strings.HasPrefix(name, "bare"):
 			response["allowed"] = false
 		case strings.HasPrefix(name, "warn"):
-			response["warnings"] = []any{"be careful"}
+			response["warnings"] = []any{"be careful", "", "be\ncareful", "be careful"}
 		case name == "uid":
 			response["uid"] = "other"
 		case name == "patch":
@@ -102,8 +102,8 @@ func TestValidatingWebhooks(t *testing.T) {
 		{"a patch", "POST", configMaps, "", configMap("patch", `{}`), 500, `validating webhook may not return response.patch`},
 		{"its own configuration", "PATCH", validatingPath + "/all", mergeType, `{"metadata":{"labels":{"a":"b"}}}`, 200, ""},
 	})
-	if got := h.post(configMaps, configMap("warn", `{}`)).header.Get("Warning"); !strings.Contains(got, "be careful") {
-		t.Errorf("warning %q", got)
+	if got := h.post(configMaps, configMap("warn", `{}`)).header.Values("Warning"); fmt.Sprint(got) != `[299 - "be careful"]` {
+		t.Errorf("warnings %q", got)
 	}
 	v.last()
 	for _, c := range []struct{ method, path, media, body, want string }{

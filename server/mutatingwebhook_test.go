@@ -62,6 +62,11 @@ func TestMutatingWebhooks(t *testing.T) {
 		{"another namespace", "POST", configMaps, "", ask("ns", `[{"op":"add","path":"/metadata/namespace","value":"other"}]`), 400, `namespace`},
 		{"an invalid object", "POST", configMaps, "", ask("bad", `[{"op":"add","path":"/metadata/labels","value":{"a b":"c"}}]`), 422, `metadata.labels: Invalid value`},
 		{"another type", "POST", configMaps, "", ask("type", `[{"op":"add","path":"/data","value":"x"}]`), 500, `InternalError`},
+		{"another kind", "POST", configMaps, "", ask("kind", `[{"op":"replace","path":"/kind","value":"Secret"}]`), 500, `the kind of the changed object is \"Secret\"`},
+		{"another version", "POST", configMaps, "", ask("v2", `[{"op":"replace","path":"/apiVersion","value":"v2"}]`), 500, `the apiVersion of the changed object is \"v2\"`},
+		{"a whole object", "POST", configMaps, "", ask("whole", `[{"op":"replace","path":"","value":{"metadata":{"name":"whole"}}}]`), 201, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"whole","namespace":"default"`},
+		{"a resourceVersion", "POST", configMaps, "", ask("rv", `[{"op":"add","path":"/metadata/resourceVersion","value":"5"}]`), 500, `resourceVersion should not be set on objects to be created`},
+		{"its creation", "POST", configMaps, "", ask("time", `[{"op":"replace","path":"/metadata/creationTimestamp","value":"2001-01-01T00:00:00Z"}]`), 201, `"creationTimestamp":"20`},
 		{"what is not there", "POST", configMaps, "", ask("missing", `[{"op":"remove","path":"/none"}]`), 500, `InternalError`},
 		{"no patch", "POST", configMaps, "", ask("none", `{}`), 500, `InternalError`},
 		{"doubling", "POST", configMaps, "", ask("double", double), 500, `InternalError`},
@@ -82,6 +87,9 @@ func TestMutatingWebhooks(t *testing.T) {
 	}
 	h.run(t, []step{
 		{"a name cannot change", "PATCH", configMaps + "/many", mergeType, `{"data":{"patch":"[{\"op\":\"replace\",\"path\":\"/metadata/name\",\"value\":\"x\"}]"}}`, 422, `metadata.name: Invalid value: \"x\": field is immutable`},
+		{"nor a namespace", "PATCH", configMaps + "/many", mergeType, `{"data":{"patch":"[{\"op\":\"replace\",\"path\":\"/metadata/namespace\",\"value\":\"kube-system\"}]"}}`, 400, `the namespace of the provided object does not match the namespace sent on the request`},
+		{"nor be of another revision", "PATCH", configMaps + "/many", mergeType, `{"data":{"patch":"[{\"op\":\"replace\",\"path\":\"/metadata/resourceVersion\",\"value\":\"1\"}]"}}`, 409, `the object has been modified`},
+		{"nothing is stored", "GET", configMaps + "/many", "", "", 200, `"name":"many","namespace":"default"`},
 		{"nor a uid", "PATCH", configMaps + "/many", mergeType, `{"data":{"patch":"[{\"op\":\"replace\",\"path\":\"/metadata/uid\",\"value\":\"x\"}]"}}`, 422, `metadata.uid`},
 	})
 }

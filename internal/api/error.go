@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -121,12 +122,14 @@ func Invalid(group, kind, name string, causes []FieldError) *Error {
 	if more {
 		causes = causes[:MaxCauses]
 	}
-	parts := make([]string, len(causes))
-	for i, c := range causes {
-		if c.Field == "" {
-			parts[i] = c.Message
-		} else {
-			parts[i] = c.Field + ": " + c.Message
+	var parts []string // each once
+	for _, c := range causes {
+		part := c.Message
+		if c.Field != "" {
+			part = c.Field + ": " + part
+		}
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
 		}
 	}
 	if more {

@@ -89,8 +89,12 @@ func readAnswer(text []byte, version, uid string, mutating bool) (*answer, error
 		APIVersion string  `json:"apiVersion"`
 		Response   *answer `json:"response"`
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
+	syntax := (*json.SyntaxError)(nil)
+	switch err := json.Unmarshal(text, &r); {
+	case errors.As(err, &syntax):
 		return nil, fmt.Errorf("couldn't get version/kind; json parse error: %w", err)
+	case err != nil:
+		return nil, err
 	}
 	strict := version == "v1"
 	switch a := r.Response; {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -231,8 +232,8 @@ func (r *Request) nameSelected(a *authz.Attributes) {
 // Warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299). Repeated
 // warnings are dropped, and so are those beyond the limit.
 func (r *Request) Warn(text string) {
-	if r.warned > maxWarnings || slices.Contains(r.Warnings, text) {
-		return
+	if r.warned > maxWarnings || slices.Contains(r.Warnings, text) || text == "" || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		return // the last would break headers
 	}
 	r.Warnings = append(r.Warnings, text)
 	r.warned += min(utf8.RuneCountInString(text), maxWarning)
@@ -260,10 +261,10 @@ func (r *Request) warningTexts() []string {
 		if text := []rune(w); len(text) > maxWarning {
 			w = string(text[:maxWarning])
 		}
-		if total += utf8.RuneCountInString(w); total > maxWarnings {
+		if all = append(all, w); total+utf8.RuneCountInString(w) >= maxWarnings {
 			break
 		}
-		all = append(all, w)
+		total += utf8.RuneCountInString(w)
 	}
 	return all
 }

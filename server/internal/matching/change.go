@@ -3,6 +3,7 @@ package matching
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
@@ -18,7 +19,10 @@ func Unprepare(r *admission.Request) {
 	}
 	meta := r.Object.Get("metadata")
 	meta.Remove("uid")
-	meta.Remove("creationTimestamp")
+	meta.Remove("generation")
+	if meta.Remove("creationTimestamp"); r.Resource.Definition == nil {
+		meta.SetNull("creationTimestamp") // as 1.25 writes one that is not set
+	}
 	if r.Name == "" {
 		meta.Remove("name")
 	}
@@ -49,6 +53,10 @@ func decode(ctx context.Context, r *admission.Request, in *api.Resource, text []
 	if err != nil {
 		return nil, api.Internal(err.Error())
 	}
+	if err := keepKind(r, in, doc.Root()); err != nil {
+		doc.Release()
+		return nil, err
+	}
 	to := r.Resource
 	if r.OtherKind || to.GV.APIVersion() == in.GV.APIVersion() {
 		return doc, nil
@@ -62,6 +70,26 @@ func decode(ctx context.Context, r *admission.Request, in *api.Resource, text []
 	decoder = document.Decoder{Table: to.GV.Types(), Defaults: to.GV.Defaults, Limits: decoder.Limits}
 	doc, _, err = decoder.Decode(to.Type, turned.Root().AppendJSON(nil))
 	return doc, err
+}
+
+// keepKind refuses a changed object of another kind or version than it was shown in, and
+// fills in those that it lacks.
+func keepKind(r *admission.Request, in *api.Resource, obj document.Value) error {
+	of, _ := namesOf(in, r.Subresource)
+	from := api.GroupVersion{Group: of.Group, Version: of.Version}
+	version := from.APIVersion()
+	if !r.OtherKind {
+		of.Kind, version = in.Kind, in.GV.APIVersion()
+	}
+	for _, m := range [...][2]string{{"apiVersion", version}, {"kind", of.Kind}} {
+		switch v := obj.Get(m[0]); {
+		case v.Text() == "":
+			obj.SetString(m[0], m[1])
+		case !v.Equals(m[1]):
+			return api.Internal(fmt.Sprintf("the %s of the changed object is %q, which cannot replace %q", m[0], v.Text(), m[1]))
+		}
+	}
+	return nil
 }
 
 // replace gives an object the members of another one of its type.

@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"cmp"
+	"net/http"
 	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -189,6 +191,7 @@ func (e *Evaluation) prepare() error {
 // admit runs the mutating admission plug-ins.
 func (e *Evaluation) admit() error {
 	r := e.admission()
+	e.named = r.Name
 	name := e.obj.Get("metadata").Get("name").Text()
 	if err := e.s.admission.Admit(e.ctx, &r); err != nil || !r.Reviewed {
 		return err
@@ -213,11 +216,17 @@ func (e *Evaluation) prepareAgain(name string) error {
 	} else if got != name {
 		e.generated = false
 	}
-	if e.old.Exists() {
-		return e.prepare()
-	}
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return err
+	}
+	if e.old.Exists() {
+		if err := CheckRevision(e.Row, e.Name, meta, e.old.Get("metadata")); err != nil {
+			return err
+		}
+		return e.prepare()
+	}
+	if version, _ := strconv.ParseUint(meta.Get("resourceVersion").Text(), 10, 64); version != 0 && !e.Opts.DryRun {
+		return &api.Error{Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created"}
 	}
 	DropSystemFields(meta)
 	return e.prepareNew()
@@ -229,6 +238,7 @@ func (e *Evaluation) check() error {
 	if r.Name == "" && e.generated { // by now it is known
 		r.Name = e.obj.Get("metadata").Get("name").Text()
 	}
+	r.Name = cmp.Or(e.named, r.Name)
 	err := e.s.admission.Check(e.ctx, &r)
 	e.charge = r.Charge
 	return err

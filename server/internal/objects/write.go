@@ -91,6 +91,7 @@ type Evaluation struct {
 	Via       *Via
 	version   string // the resourceVersion of a new object
 	generated bool
+	named     string         // the name by which admission knows the object; "" for a generated one
 	causes    []schema.Cause // of the object in the version of the write
 	claim     *allocate.Claim
 	charge    admission.Charge // nil for what quotas do not count
