@@ -3,6 +3,7 @@ package document
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -12,7 +13,8 @@ import (
 type Finding struct {
 	Why   string // the message
 	At    string // path of the cause below the object; "" for that of the rule
-	Shows string // JSON that the cause shows; "" for that of the rule
+	Shows string // JSON that the cause shows; "" for the value at At, or that of the rule
+	Turn  string // path below the object: the position of the cause; "" for that of the rule
 	Cause string // the reason; "" for that of the rule
 }
 
@@ -51,9 +53,10 @@ func (h *Hooks) found(v, of, old Value, d *schema.Demand) (causes []schema.Cause
 	for _, f := range h.Finds(d, v, of, old) {
 		rule := *d
 		rule.Cause = cmp.Or(f.Cause, d.Cause, schema.CauseInvalid)
-		if f.Shows != "" {
-			rule.Shown = f.Shows
+		if rule.Shown = cmp.Or(f.Shows, d.Shown); rule.Shown == "" && f.At != "" && d.Shows == nil {
+			rule.Shown = Shown(v.below(f.At))
 		}
+		rule.Turn = cmp.Or(f.Turn, d.Turn)
 		c := cause(v, &rule, &schema.Test{}, f.Why)
 		if f.At != "" {
 			c.Field = string(appendBelow(v.d.appendPath(nil, v.n, true), f.At))
@@ -61,6 +64,18 @@ func (h *Hooks) found(v, of, old Value, d *schema.Demand) (causes []schema.Cause
 		causes = append(causes, c)
 	}
 	return causes
+}
+
+// below finds the value at a path as causes write it.
+func (v Value) below(path string) Value {
+	for _, step := range schema.Steps(path) {
+		if i, err := strconv.Atoi(step); err == nil && v.Kind() == Array {
+			v = v.Index(i)
+		} else {
+			v = v.Get(step)
+		}
+	}
+	return v
 }
 
 // appendBelow appends a path to another.

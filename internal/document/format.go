@@ -1,9 +1,11 @@
 package document
 
 import (
+	"maps"
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,14 +14,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Formats lists the names that CheckFormat knows.
-func Formats() []string {
-	return []string{
-		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-name", "domain-path", "driver-name",
-		"env-var-name", "file-path", "host-name", "ip", "iscsi-name", "label-value", "no-backsteps", "ordinary-ip", "path-segment", "port-name", "port-number",
-		"qualified-name", "relative-path", "wildcard-name",
-	}
+// formats are the named checks of strings. Each returns the mistakes.
+var formats = map[string]func(string) []string{
+	"absolute-path":     absolutePath,
+	"cidr":              func(s string) []string { return details(validation.IsValidCIDRForLegacyField(nil, s, false, nil)) },
+	"config-key":        validation.IsConfigMapKey,
+	"dns1035-label":     validation.IsDNS1035Label,
+	"dns1123-label":     validation.IsDNS1123Label,
+	"dns1123-subdomain": validation.IsDNS1123Subdomain,
+	"domain-name":       func(s string) []string { return validation.IsDNS1123Subdomain(strings.TrimSuffix(s, ".")) },
+	"domain-path":       func(s string) []string { return details(validation.IsDomainPrefixedPath(nil, s)) },
+	"driver-name":       func(s string) []string { return validation.IsDNS1123Subdomain(strings.ToLower(s)) },
+	"env-var-name":      validation.IsEnvVarName,
+	"file-path":         func(s string) []string { return badSteps("file-path", s) },
+	"host-name":         hostName,
+	"ip":                func(s string) []string { return details(validation.IsValidIPForLegacyField(nil, s, false, nil)) },
+	"iscsi-name":        badISCSI,
+	"label-value":       validation.IsValidLabelValue,
+	"no-backsteps":      func(s string) []string { return badSteps("no-backsteps", s) },
+	"ordinary-ip":       notOrdinary,
+	"path-segment":      func(s string) []string { return path.IsValidPathSegmentName(s) },
+	"port-name":         validation.IsValidPortName,
+	"port-number":       portNumber,
+	"qualified-name":    validation.IsQualifiedName,
+	"quota-resource":    func(s string) []string { return badResource("quota-resource", s) },
+	"relative-path":     func(s string) []string { return badSteps("relative-path", s) },
+	"resource-name":     func(s string) []string { return badResource("resource-name", s) },
+	"schedule":          badSchedule,
+	"time-zone":         badZone,
+	"wildcard-name":     wildcardName,
 }
+
+// Formats lists the names that CheckFormat knows.
+func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // CheckFormat applies a named check to a string and returns its mistakes, none if it is
 // right. A name that is neither in Formats nor in TextFormats allows everything.
@@ -27,68 +54,40 @@ func CheckFormat(name, value string) []string {
 	if wellFormed(name, value) {
 		return nil
 	}
-	return checkFormat(name, value)
-}
-
-func checkFormat(name, value string) []string {
-	switch name {
-	case "domain-name": // it may end with a dot
-		return validation.IsDNS1123Subdomain(strings.TrimSuffix(value, "."))
-	case "dns1123-label":
-		return validation.IsDNS1123Label(value)
-	case "dns1123-subdomain":
-		return validation.IsDNS1123Subdomain(value)
-	case "dns1035-label":
-		return validation.IsDNS1035Label(value)
-	case "driver-name":
-		return validation.IsDNS1123Subdomain(strings.ToLower(value))
-	case "iscsi-name":
-		return badISCSI(value)
-	case "host-name":
-		problems := validation.IsDNS1123Subdomain(value)
-		if net.ParseIP(value) != nil {
-			problems = append(problems, "must be a DNS name, not an IP address")
-		}
-		return problems
-	case "wildcard-name":
-		if strings.Contains(value, "*") {
-			return validation.IsWildcardDNS1123Subdomain(value)
-		}
-		return validation.IsDNS1123Subdomain(value)
-	case "domain-path":
-		return details(validation.IsDomainPrefixedPath(nil, value))
-	case "qualified-name":
-		return validation.IsQualifiedName(value)
-	case "label-value":
-		return validation.IsValidLabelValue(value)
-	case "config-key":
-		return validation.IsConfigMapKey(value)
-	case "env-var-name":
-		return validation.IsEnvVarName(value)
-	case "port-name":
-		return validation.IsValidPortName(value)
-	case "path-segment":
-		return path.IsValidPathSegmentName(value)
-	case "port-number":
-		port, err := strconv.Atoi(value)
-		if err != nil {
-			return []string{validation.InclusiveRangeError(1, 65535)}
-		}
-		return validation.IsValidPortNum(port)
-	case "absolute-path":
-		if !strings.HasPrefix(value, "/") {
-			return []string{"must be an absolute path"}
-		}
-	case "file-path", "no-backsteps", "relative-path":
-		return badSteps(name, value)
-	case "ordinary-ip":
-		return notOrdinary(value)
-	case "ip":
-		return details(validation.IsValidIPForLegacyField(nil, value, false, nil))
-	case "cidr":
-		return details(validation.IsValidCIDRForLegacyField(nil, value, false, nil))
+	if check := formats[name]; check != nil {
+		return check(value)
 	}
 	return badText(name, value)
+}
+
+func absolutePath(value string) []string {
+	if !strings.HasPrefix(value, "/") {
+		return []string{"must be an absolute path"}
+	}
+	return nil
+}
+
+func hostName(value string) []string {
+	problems := validation.IsDNS1123Subdomain(value)
+	if net.ParseIP(value) != nil {
+		problems = append(problems, "must be a DNS name, not an IP address")
+	}
+	return problems
+}
+
+func wildcardName(value string) []string {
+	if strings.Contains(value, "*") {
+		return validation.IsWildcardDNS1123Subdomain(value)
+	}
+	return validation.IsDNS1123Subdomain(value)
+}
+
+func portNumber(value string) []string {
+	port, err := strconv.Atoi(value)
+	if err != nil {
+		return []string{validation.InclusiveRangeError(1, 65535)}
+	}
+	return validation.IsValidPortNum(port)
 }
 
 // notOrdinary reports why traffic cannot be sent to an address.
@@ -122,6 +121,26 @@ var (
 	iscsiPrefix = regexp.MustCompile(`^(iqn|eui|naa)`)
 	iscsiName   = regexp.MustCompile(`^(iqn\.[0-9]{4}-[0-9]{2}\.[[:alnum:].-]+(:[^,;*&$|\s]+)|eui\.[[:alnum:]]{16}|naa\.[[:alnum:]]{32})$`)
 )
+
+// standardResource matches the names of resources that need no domain.
+var standardResource = regexp.MustCompile(`^((requests\.|limits\.)?(cpu|memory|ephemeral-storage)|(requests\.)?storage|pods|resourcequotas|` +
+	`services(\.nodeports|\.loadbalancers)?|replicationcontrollers|secrets|persistentvolumeclaims|configmaps|(requests\.)?hugepages-.*)$`)
+
+// badResource reports the mistakes in the name of a resource in amounts.
+func badResource(check, name string) []string {
+	problems := validation.IsQualifiedName(name)
+	if strings.Contains(name, "/") {
+		return problems
+	}
+	standard := standardResource.MatchString(name)
+	if len(problems) == 0 && !standard {
+		problems = append(problems, "must be a standard resource type or fully qualified")
+	}
+	if check == "quota-resource" && (!standard || name == "storage") {
+		problems = append(problems, "must be a standard resource for quota")
+	}
+	return problems
+}
 
 // badSteps reports steps of a path that must stay below another one. The path of a file
 // in a volume must not look like those that the node's agent makes there, either.

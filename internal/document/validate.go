@@ -56,11 +56,15 @@ func Shown(v Value) string {
 	if !v.Exists() {
 		return "null"
 	}
-	text := v.AppendJSON(nil)
+	return cutText(string(v.AppendJSON(nil)))
+}
+
+// cutText is a text for a message, cut where it is long.
+func cutText(text string) string {
 	if len(text) > maxShown {
-		return strings.ToValidUTF8(string(text[:maxShown]), "") + "…"
+		return strings.ToValidUTF8(text[:maxShown], "") + "…"
 	}
-	return string(text)
+	return text
 }
 
 // MaxCauses bounds the number of collected causes.

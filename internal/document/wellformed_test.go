@@ -13,7 +13,7 @@ func FuzzWellFormed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, name := range Formats() {
-			if problems := checkFormat(name, s); wellFormed(name, s) && len(problems) > 0 {
+			if problems := formats[name](s); wellFormed(name, s) && len(problems) > 0 {
 				t.Errorf("%s of %q is taken, but %v", name, s, problems)
 			}
 		}

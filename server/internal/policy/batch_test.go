@@ -122,13 +122,13 @@ func TestSchedule(t *testing.T) {
 	}
 	for _, schedule := range []string{
 		"*/5 * * * *", "0 0 1 1 0", "59 23 31 12 6", "1,2,5-10/2 ? * JAN-mar mon", "5/15 * * * *", "@hourly", "@every 1h30m", "TZ=UTC @daily",
-		"CRON_TZ=Europe/Vienna 0 6 * * *",
+		"CRON_TZ=Europe/Vienna 0 6 * * *", "1,,2 * * * *",
 	} {
 		runCreate(t, "", []createCase{{schedule, at(schedule), ""}})
 	}
 	for _, schedule := range []string{
 		"*", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 7", "-1 * * * *", "5-1 * * * *", "*/0 * * * *",
-		"*/x * * * *", "1,,2 * * * *", "a * * * *", "@never", "@every soon", "TZ=UTC", "TZ=Nowhere/Else * * * * *", " ", "1-2-3 * * * *", "*/1/2 * * * *",
+		"*/x * * * *", "a * * * *", "@never", "@every soon", "TZ=UTC", "TZ=Nowhere/Else * * * * *", " ", "1-2-3 * * * *", "*/1/2 * * * *",
 	} {
 		runCreate(t, "", []createCase{{schedule, at(schedule), "spec.schedule: Invalid"}})
 	}

@@ -16,7 +16,7 @@ func defaultPullPolicy(container document.Value) {
 		return
 	}
 	policy := "IfNotPresent"
-	if imageTag(container.Get("image").Text()) == "latest" {
+	if isLatest(container.Get("image").Text()) {
 		policy = "Always"
 	}
 	container.SetString("imagePullPolicy", policy)

@@ -16,14 +16,6 @@ import (
 
 var containerResources = []string{"cpu", "memory", "ephemeral-storage"}
 
-var quotaResources = []string{
-	"cpu", "memory", "ephemeral-storage",
-	"requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage",
-	"limits.cpu", "limits.memory", "limits.ephemeral-storage",
-	"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps",
-	"services.nodeports", "services.loadbalancers",
-}
-
 // countedResources are amounts of objects.
 var countedResources = []string{
 	"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps",
@@ -39,15 +31,6 @@ func isContainerResource(name string) bool {
 	return slices.Contains(containerResources, name) || isHugePages(name)
 }
 
-func isQuotaResource(name string) bool {
-	return slices.Contains(quotaResources, name) || isHugePages(name) || strings.HasPrefix(name, "requests.hugepages-")
-}
-
-// isStandardResource reports whether a name without a domain is known anywhere.
-func isStandardResource(name string) bool {
-	return isContainerResource(name) || isQuotaResource(name) || name == "storage"
-}
-
 func isNative(name string) bool {
 	return !strings.Contains(name, "/") || strings.Contains(name, labelDomain+"/")
 }
@@ -60,19 +43,9 @@ func isExtended(name string) bool {
 // mayOvercommit reports whether the limit may exceed the request.
 func mayOvercommit(name string) bool { return isNative(name) && !isHugePages(name) }
 
-// resourceName checks the name of any resource, an entry of amounts, at field.
-func (c *causes) resourceName(field, name string) {
-	switch problems := document.CheckFormat("qualified-name", name); {
-	case len(problems) > 0:
-		c.FormatText(field, name, "qualified-name")
-	case !isStandardResource(name) && !strings.Contains(name, "/"):
-		c.InvalidText(field, name, "must be a standard resource type or fully qualified")
-	}
-}
-
 // containerResourceName checks the name of a resource that a container can request.
 func (c *causes) containerResourceName(field, name string) {
-	c.resourceName(field, name)
+	c.FormatText(field, name, "resource-name")
 	switch {
 	case !strings.Contains(name, "/"):
 		if !isContainerResource(name) {

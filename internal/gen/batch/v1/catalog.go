@@ -14,11 +14,11 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "4436c55f3ed1f19e", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "f8a147d09287150f", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        []api.Check{api.CheckMetadataChange, api.CheckObject},
-			Hooks:         &api.Hooks{Validate: h.ValidateCronJob, Warn: h.WarnCronJob},
+			Hooks:         &api.Hooks{Warn: h.WarnCronJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
 				{Name: "Schedule", Type: "string", Description: "When jobs are started, as a cron expression.", Path: ".spec.schedule"},
@@ -34,7 +34,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0, Checks: []api.Check{api.CheckObject}},
 			},
 		},
-		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 214,
+		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 215,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"all"}, StorageVersion: "v1", Form: "8b5ce3fe2ca3e22c", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
@@ -45,7 +45,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
-				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: expression.NewCell(&Table, 214, "string(self.status.succeeded) + \"/\" + (has(self.spec.completions) ? string(self.spec.completions) : self.spec.parallelism > 1 ? \"1 of \" + string(self.spec.parallelism) : \"1\")").Show},
+				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: expression.NewCell(&Table, 215, "string(self.status.succeeded) + \"/\" + (has(self.spec.completions) ? string(self.spec.completions) : self.spec.parallelism > 1 ? \"1 of \" + string(self.spec.parallelism) : \"1\")").Show},
 				{Name: "Duration", Type: "string", Description: "How long the job took, or has been running.", Cell: h.CellJobDuration},
 				{Name: "Age", Type: "string", Description: "Time since the job was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
@@ -56,7 +56,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status.successful", Path: []string{"status", "succeeded"}, Default: "0"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 214},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 215},
 			},
 		},
 	}

@@ -36,8 +36,6 @@ type Hooks interface {
 	StatusJob(obj, old document.Value)
 	// ValidateAzureDiskVolumeSource finds what the schema cannot say of a AzureDiskVolumeSource, wherever it is.
 	ValidateAzureDiskVolumeSource(v document.Value) []api.FieldError
-	// ValidateCronJob finds what the schema cannot say; old is absent on create.
-	ValidateCronJob(obj, old document.Value) []api.FieldError
 	// ValidateDownwardAPIVolumeFile finds what the schema cannot say of a DownwardAPIVolumeFile, wherever it is.
 	ValidateDownwardAPIVolumeFile(v document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.

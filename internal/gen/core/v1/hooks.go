@@ -102,8 +102,6 @@ type Hooks interface {
 	ValidateFlexPersistentVolumeSource(v document.Value) []api.FieldError
 	// ValidateFlexVolumeSource finds what the schema cannot say of a FlexVolumeSource, wherever it is.
 	ValidateFlexVolumeSource(v document.Value) []api.FieldError
-	// ValidateLimitRange finds what the schema cannot say; old is absent on create.
-	ValidateLimitRange(obj, old document.Value) []api.FieldError
 	// ValidateNamespace finds what the schema cannot say; old is absent on create.
 	ValidateNamespace(obj, old document.Value) []api.FieldError
 	// ValidateNode finds what the schema cannot say; old is absent on create.
@@ -124,8 +122,6 @@ type Hooks interface {
 	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicationController finds what the schema cannot say; old is absent on create.
 	ValidateReplicationController(obj, old document.Value) []api.FieldError
-	// ValidateResourceQuota finds what the schema cannot say; old is absent on create.
-	ValidateResourceQuota(obj, old document.Value) []api.FieldError
 	// ValidateSecret finds what the schema cannot say; old is absent on create.
 	ValidateSecret(obj, old document.Value) []api.FieldError
 	// ValidateService finds what the schema cannot say; old is absent on create.
