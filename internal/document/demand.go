@@ -13,7 +13,8 @@ import (
 type Finding struct {
 	Why   string // the message
 	At    string // path of the cause below the object; "" for that of the rule
-	Shows string // JSON that the cause shows; "" for the value at At, or that of the rule
+	Of    string // path of the value that the cause shows; "" for At
+	Shows string // JSON that it shows instead; "" for the value at Of, or that of the rule
 	Turn  string // path below the object: the position of the cause; "" for that of the rule
 	Cause string // the reason; "" for that of the rule
 }
@@ -54,7 +55,7 @@ func (h *Hooks) found(v, of, old Value, d *schema.Demand) (causes []schema.Cause
 		rule := *d
 		rule.Cause = cmp.Or(f.Cause, d.Cause, schema.CauseInvalid)
 		if rule.Shown = cmp.Or(f.Shows, d.Shown); rule.Shown == "" && f.At != "" && d.Shows == nil {
-			rule.Shown = Shown(v.below(f.At))
+			rule.Shown = Shown(v.below(cmp.Or(f.Of, f.At)))
 		}
 		rule.Turn = cmp.Or(f.Turn, d.Turn)
 		c := cause(v, &rule, &schema.Test{}, f.Why)

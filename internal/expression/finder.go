@@ -61,7 +61,7 @@ func (f *Finder) Find(d *schema.Demand, v, of, old document.Value) (found []docu
 				member, _ := m.Find(types.String(name))
 				return TextOf(member)
 			}
-			finding = document.Finding{Why: text("why"), At: text("at"), Turn: text("turn"), Cause: schema.Reasons[text("cause")]}
+			finding = document.Finding{Why: text("why"), At: text("at"), Of: text("of"), Turn: text("turn"), Cause: schema.Reasons[text("cause")]}
 			if shows, ok := m.Find(types.String("shows")); ok {
 				finding.Shows = strconv.Quote(TextOf(shows))
 			}

@@ -12,14 +12,14 @@ func TestFinder(t *testing.T) {
 	for _, c := range []struct {
 		object, old, finds, each, want string
 	}{
-		{`{"spec":{"copies":3}}`, ``, `self.spec.copies > 2 ? "too many" : ""`, "", "[{too many    }]"},
+		{`{"spec":{"copies":3}}`, ``, `self.spec.copies > 2 ? "too many" : ""`, "", "[{too many     }]"},
 		{`{"spec":{"copies":2}}`, ``, `self.spec.copies > 2 ? "too many" : ""`, "", "[]"},
-		{`{"spec":{"copies":2}}`, `{"spec":{"copies":3}}`, `self.spec.copies < oldSelf.spec.copies ? "shrinks" : ""`, "", "[{shrinks    }]"},
-		{`{"namespace":"a b"}`, ``, `check("dns1123-label", self.namespace).map(w, "bad")`, "", "[{bad    }]"},
+		{`{"spec":{"copies":2}}`, `{"spec":{"copies":3}}`, `self.spec.copies < oldSelf.spec.copies ? "shrinks" : ""`, "", "[{shrinks     }]"},
+		{`{"namespace":"a b"}`, ``, `check("dns1123-label", self.namespace).map(w, "bad")`, "", "[{bad     }]"},
 		{`{"spec":{"labels":{"a":"1","b":"2"}}}`, ``, `self.spec.labels.transformList(k, v, {"at": "spec.labels[" + k + "]", "shows": v, "cause": "required", "why": "no"})`, "",
-			`[{no spec.labels[a] "1"  FieldValueRequired} {no spec.labels[b] "2"  FieldValueRequired}]`},
-		{`{"namespace":"x","parts":[{"namespace":"y"}]}`, ``, `self.namespace == parent.namespace ? "" : self.namespace + " of " + parent.namespace`, "parts", "[{y of x    }]"},
-		{`{}`, ``, `self.parts[3].namespace`, "", "[{index out of bounds: 3    InternalError}]"},
+			`[{no spec.labels[a]  "1"  FieldValueRequired} {no spec.labels[b]  "2"  FieldValueRequired}]`},
+		{`{"namespace":"x","parts":[{"namespace":"y"}]}`, ``, `self.namespace == parent.namespace ? "" : self.namespace + " of " + parent.namespace`, "parts", "[{y of x     }]"},
+		{`{}`, ``, `self.parts[3].namespace`, "", "[{index out of bounds: 3     InternalError}]"},
 	} {
 		d := &schema.Demand{Finds: c.finds}
 		obj, old, v := typed(t, c.object), document.Value{}, document.Value{}

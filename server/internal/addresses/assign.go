@@ -25,7 +25,7 @@ type assignment struct {
 // run allocates everything. It returns early with causes, or with an error that is not
 // the client's.
 func (a *assignment) run() error {
-	if a.causes = policy.ServiceFamilies(a.spec, a.before, a.families); len(a.causes) > 0 {
+	if a.causes = setFamilies(a.spec, a.before, a.families); len(a.causes) > 0 {
 		return nil
 	}
 	if err := a.addresses(); err != nil || len(a.causes) > 0 {
@@ -46,7 +46,7 @@ func (a *assignment) run() error {
 // addresses allocates the missing addresses of the service's families. A service that had
 // some keeps them, and can only get a second one.
 func (a *assignment) addresses() error {
-	if a.spec.Get("type").Equals("ExternalName") || a.spec.Get("clusterIPs").Index(0).Equals("None") || policy.ServiceKeepsAddresses(a.spec, a.before) {
+	if a.spec.Get("type").Equals("ExternalName") || a.spec.Get("clusterIPs").Index(0).Equals("None") || keepsAddresses(a.spec, a.before) {
 		return nil
 	}
 	from := 0

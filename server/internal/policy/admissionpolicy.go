@@ -161,7 +161,7 @@ func newExpressionCauses(obj, old document.Value, changes bool) *expressionCause
 	} else if constraints.Get("resourceRules").Len() == 0 {
 		c.Required(member(constraints, "resourceRules"), "")
 	}
-	if list := spec.Get("matchConditions"); !old.Exists() || !sameOrAbsent(kind, before.Get("paramKind")) || !sameOrAbsent(list, before.Get("matchConditions")) {
+	if list := spec.Get("matchConditions"); !old.Exists() || !document.Equal(kind, before.Get("paramKind")) || !document.Equal(list, before.Get("matchConditions")) {
 		c.matchConditions(list, c.params)
 	}
 	variables := spec.Get("variables")
@@ -173,10 +173,6 @@ func newExpressionCauses(obj, old document.Value, changes bool) *expressionCause
 		c.variable(v)
 	}
 	return c
-}
-
-func sameOrAbsent(a, b document.Value) bool {
-	return !a.Exists() && !b.Exists() || a.Exists() && b.Exists() && document.Equal(a, b)
 }
 
 // matchConditions checks the match conditions of a policy or a webhook.

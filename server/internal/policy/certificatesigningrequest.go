@@ -20,13 +20,13 @@ var decisions = [...]string{"Approved", "Denied", "Failed"}
 // and its certificate cannot be replaced.
 func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schema.Cause {
 	var c causes
-	if spec := obj.Get("spec"); !old.Exists() || !same(spec, old.Get("spec")) {
+	if spec := obj.Get("spec"); !old.Exists() || !document.Equal(spec, old.Get("spec")) {
 		c.signingSpec(spec)
 	}
 	status, before := obj.Get("status"), old.Get("status")
 	c.signingConditions(status.Get("conditions"), before.Get("conditions"))
 	certificate, was := status.Get("certificate"), before.Get("certificate")
-	replaced := !same(certificate, was)
+	replaced := !document.Equal(certificate, was)
 	if replaced {
 		if err := signing.CheckCertificates(bytesOf(certificate)); err != nil {
 			c.InvalidText(member(status, "certificate"), "<certificate data>", err.Error())
@@ -65,7 +65,7 @@ func (c *causes) keptDecisions(conditions, before document.Value) {
 
 // signingConditions checks conditions that have changed.
 func (c *causes) signingConditions(conditions, before document.Value) {
-	if same(conditions, before) {
+	if document.Equal(conditions, before) {
 		return
 	}
 	var seen document.Texts

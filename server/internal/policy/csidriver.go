@@ -30,7 +30,7 @@ func (Policy) UpdateCSIDriver(obj, old document.Value) {
 // sameMembers reports whether two objects agree in the named members.
 func sameMembers(a, b document.Value, names ...string) bool {
 	for _, name := range names {
-		if !same(a.Get(name), b.Get(name)) {
+		if !document.Equal(a.Get(name), b.Get(name)) {
 			return false
 		}
 	}
@@ -58,7 +58,7 @@ const leastExpiration = 600
 func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {
 	var c causes
 	c.tokenRequests(obj.At("spec", "tokenRequests"))
-	if first := len(c.Causes); first > 0 && old.Exists() && !same(obj, old) {
+	if first := len(c.Causes); first > 0 && old.Exists() && !document.Equal(obj, old) {
 		c.tokenRequests(obj.At("spec", "tokenRequests"))
 		c.PlaceAt(first, "spec")
 	}

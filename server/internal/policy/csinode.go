@@ -16,7 +16,7 @@ func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 		name := driver.Get("name")
 		c.driverName(member(driver, "name"), name.Text())
 		c.topologyKeys(driver)
-		if was, ok := before[name.Text()]; ok && !same(driver, was) {
+		if was, ok := before[name.Text()]; ok && !document.Equal(driver, was) {
 			c.InvalidAt("CSINodeDriver", driver, "field is immutable")
 		}
 	}

@@ -46,7 +46,7 @@ func templateChanges(obj document.Value) int64 {
 // UpdateDaemonSet counts the changes of the template.
 func (Policy) UpdateDaemonSet(obj, old document.Value) {
 	before := templateChanges(old)
-	if !same(obj.At("spec", "template"), old.At("spec", "template")) {
+	if !document.Equal(obj.At("spec", "template"), old.At("spec", "template")) {
 		before++
 	}
 	setTemplateGeneration(obj, before)

@@ -23,7 +23,7 @@ func (Policy) CreateEndpointSlice(obj document.Value) { dropTopology(obj) }
 // makes a new generation, as changes of other labels do, which name the slice's service.
 func (Policy) UpdateEndpointSlice(obj, old document.Value) {
 	countMetadata(obj, old, "labels")
-	if !same(obj.Get("endpoints"), old.Get("endpoints")) {
+	if !document.Equal(obj.Get("endpoints"), old.Get("endpoints")) {
 		nextGeneration(obj, old)
 		dropTopology(obj)
 	}

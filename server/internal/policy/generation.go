@@ -6,7 +6,7 @@ import "github.com/capstan-dev/capstan/internal/document"
 // Other changes are counted later, and not once more.
 func countMetadata(obj, old document.Value, name string) {
 	a, b := obj.At("metadata", name), old.At("metadata", name)
-	if a.Len() == 0 && b.Len() == 0 || same(a, b) {
+	if a.Len() == 0 && b.Len() == 0 || document.Equal(a, b) {
 		return
 	}
 	nextGeneration(obj, old)

@@ -186,7 +186,7 @@ func sameTemplate(a, b document.Value) bool {
 
 // unchanged checks that a member has not changed.
 func (c *causes) unchanged(obj, old document.Value, name string) {
-	if v := obj.Get(name); !same(v, old.Get(name)) {
+	if v := obj.Get(name); !document.Equal(v, old.Get(name)) {
 		c.InvalidAt(member(obj, name), v, "field is immutable")
 	}
 }

@@ -49,7 +49,7 @@ func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 		c.namespacePhase(obj)
 	}
 	list := obj.At("spec", "finalizers")
-	finalizes := old.Exists() && !same(list, old.At("spec", "finalizers"))
+	finalizes := old.Exists() && !document.Equal(list, old.At("spec", "finalizers"))
 	for _, finalizer := range list.Elements() {
 		name, field := finalizer.Text(), list.Path()
 		if name == namespaceFinalizer {

@@ -40,7 +40,7 @@ func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 		return c.Causes
 	}
 	c.addresses(status.Get("addresses"))
-	if !changed || same(spec, before) {
+	if !changed || document.Equal(spec, before) {
 		return c.Causes
 	}
 	c.changedRanges(spec.Get("podCIDRs"), before.Get("podCIDRs"))
@@ -57,7 +57,7 @@ func (c *causes) changedRanges(now, before document.Value) {
 		c.Forbidden("spec.podCIDRs", why)
 	default:
 		for i, cidr := range before.Elements() {
-			if !same(cidr, now.Index(i)) {
+			if !document.Equal(cidr, now.Index(i)) {
 				c.Forbidden("spec.podCIDRs", why)
 			}
 		}

@@ -54,12 +54,12 @@ func sameSource(name string, now, before document.Value) bool {
 	if name == "csi" && isSet(before) && !isSet(before.Get(secret)) && isSet(now) {
 		return sameBut(now, before, secret)
 	}
-	return same(now, before)
+	return document.Equal(now, before)
 }
 
 // fixed checks that a value has not changed.
 func (c *causes) fixed(field string, now, before document.Value) {
-	if !same(now, before) {
+	if !document.Equal(now, before) {
 		c.InvalidAt(field, now, "field is immutable")
 	}
 }

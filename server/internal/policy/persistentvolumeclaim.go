@@ -85,7 +85,7 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 func fromAnnotation(obj, old document.Value) bool {
 	was := old.At("metadata", "annotations", oldClassAnnotation)
 	now, class := obj.At("metadata", "annotations", oldClassAnnotation), obj.At("spec", "storageClassName")
-	return was.Exists() && !isSet(old.At("spec", "storageClassName")) && isSet(class) && class.Equals(was.Text()) && (!now.Exists() || same(now, was))
+	return was.Exists() && !isSet(old.At("spec", "storageClassName")) && isSet(class) && class.Equals(was.Text()) && (!now.Exists() || document.Equal(now, was))
 }
 
 // changedClass checks that the annotation that names a class stays.
@@ -99,7 +99,7 @@ func (c *causes) changedClass(obj, old document.Value) {
 // sameResources reports whether a claim's requests are unchanged; a bound one may request
 // another size.
 func sameResources(obj, now, before document.Value) bool {
-	if same(now, before) {
+	if document.Equal(now, before) {
 		return true
 	}
 	return obj.At("status", "phase").Equals("Bound") && isSet(now.Get("requests")) &&
@@ -127,7 +127,7 @@ func (c *causes) claimSpec(spec document.Value) {
 			c.InvalidAt(v.Path(), v.Get("kind"), "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
 		}
 	}
-	if isSet(source) && isSet(ref) && !same(source, ref) {
+	if isSet(source) && isSet(ref) && !document.Equal(source, ref) {
 		c.InvalidText(spec.Path(), source.Path(), "must match dataSourceRef")
 	}
 }

@@ -136,12 +136,12 @@ func (c *causes) sameProfile(annotations document.Value, prefix string, name, of
 
 // fixedAnnotations checks that settings that a running pod cannot change stay.
 func (c *causes) fixedAnnotations(now, before document.Value) {
-	if same(now, before) {
+	if document.Equal(now, before) {
 		return
 	}
 	isFixed := func(name string) bool { return name == mirrorAnnotation || strings.HasPrefix(name, appArmor) }
 	for name, v := range before.Members() {
-		if isFixed(name) && !same(v, now.Get(name)) {
+		if isFixed(name) && !document.Equal(v, now.Get(name)) {
 			c.Forbidden("metadata.annotations["+name+"]", "may not be removed or updated")
 		}
 	}

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/capstan-dev/capstan/internal/document"
+import (
+	"net/netip"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
 
 // podStatus checks the reported status of a pod, and that finally ended containers stay
 // so.
@@ -10,7 +14,7 @@ func (c *causes) podStatus(pod, status, old document.Value) {
 			c.FormatText(element("metadata.conditions", i)+".Type", kind, "qualified-name")
 		}
 	}
-	if node := status.Get("nominatedNodeName"); node.Text() != "" && !same(node, old.Get("nominatedNodeName")) {
+	if node := status.Get("nominatedNodeName"); node.Text() != "" && !document.Equal(node, old.Get("nominatedNodeName")) {
 		c.Format(node, "dns1123-subdomain")
 	}
 	policy := pod.At("spec", "restartPolicy").Text()
@@ -31,7 +35,7 @@ func (c *causes) endedContainers(status, old document.Value, list, policy string
 			continue
 		}
 		for _, now := range status.Get(list).Elements() {
-			if same(now.Get("name"), was.Get("name")) && !isSet(now.At("state", "terminated")) {
+			if document.Equal(now.Get("name"), was.Get("name")) && !isSet(now.At("state", "terminated")) {
 				c.Forbidden(element("status."+list, i)+".state", "may not be transitioned to non-terminated state")
 			}
 		}
@@ -54,4 +58,16 @@ func (c *causes) podIPs(ips document.Value) {
 	if n := ips.Len(); n > 2 || n == 2 && len(families) < 2 {
 		c.Invalid(ips, "may specify no more than one IP for each IP family")
 	}
+}
+
+// ipFamily is the family of an address, "" for other text.
+func ipFamily(ip string) string {
+	addr, err := netip.ParseAddr(ip)
+	switch {
+	case err != nil || addr.Zone() != "":
+		return ""
+	case addr.Is4():
+		return "IPv4"
+	}
+	return "IPv6"
 }

@@ -70,7 +70,7 @@ func (c *causes) keptTolerations(spec, old document.Value) {
 func sameContainers(spec, old document.Value) bool {
 	for _, list := range podContainers[:2] {
 		now, before := spec.Get(list), old.Get(list)
-		if same(now, before) {
+		if document.Equal(now, before) {
 			continue
 		}
 		next, stop := iter.Pull2(before.Elements())
@@ -86,7 +86,7 @@ func sameContainers(spec, old document.Value) bool {
 
 func graceMayChange(spec, old document.Value) bool {
 	now, before := spec.Get("terminationGracePeriodSeconds"), old.Get("terminationGracePeriodSeconds")
-	return same(now, before) || number(before) < 0 && number(now) == 1
+	return document.Equal(now, before) || number(before) < 0 && number(now) == 1
 }
 
 // toleration is the tolerated taint, as text; without the duration.

@@ -33,14 +33,6 @@ func (p Policy) on(feature string) bool { return p.Features != nil && p.Features
 // New returns the rules of all kinds.
 func New(now func() time.Time) Policy { return Policy{Now: now} }
 
-// same reports whether two values are equal. Two absent values are.
-func same(a, b document.Value) bool {
-	if !a.Exists() || !b.Exists() {
-		return a.Exists() == b.Exists()
-	}
-	return document.Equal(a, b)
-}
-
 // sameBut reports whether two objects are equal, the named members aside.
 func sameBut(a, b document.Value, mutable ...string) bool {
 	return document.Same(a, b) || covers(a, b, mutable) && covers(b, a, mutable)
@@ -49,7 +41,7 @@ func sameBut(a, b document.Value, mutable ...string) bool {
 // covers reports whether b has all that a has, the named members aside.
 func covers(a, b document.Value, mutable []string) bool {
 	for name, v := range a.Members() {
-		if !slices.Contains(mutable, name) && !same(v, b.Get(name)) {
+		if !slices.Contains(mutable, name) && !document.Equal(v, b.Get(name)) {
 			return false
 		}
 	}

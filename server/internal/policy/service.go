@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"slices"
-
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -47,7 +45,7 @@ func (Policy) CreateService(obj document.Value) {
 
 // forgetPolicy drops the policy of traffic inside the cluster if the type has none.
 func forgetPolicy(spec document.Value) {
-	if !needsClusterIP(spec.Get("type").Text()) && slices.Contains(trafficPolicies, spec.Get("internalTrafficPolicy").Text()) {
+	if policy := spec.Get("internalTrafficPolicy"); !needsClusterIP(spec.Get("type").Text()) && (policy.Equals("Cluster") || policy.Equals("Local")) {
 		spec.Remove("internalTrafficPolicy")
 	}
 }
@@ -98,12 +96,6 @@ func (Policy) UpdateService(obj, old document.Value) {
 	case NeedsHealthCheck(before):
 		dropUnchanged(spec, before, "healthCheckNodePort")
 	}
-	if kind != "LoadBalancer" {
-		if status := obj.Get("status"); !isEmpty(status.Get("loadBalancer")) {
-			status.Remove("loadBalancer")
-			status.SetObject("loadBalancer")
-		}
-	}
 	if was == "LoadBalancer" && kind != was {
 		dropUnchanged(spec, before, "allocateLoadBalancerNodePorts")
 		dropUnchanged(spec, before, "loadBalancerClass")
@@ -113,7 +105,7 @@ func (Policy) UpdateService(obj, old document.Value) {
 // dropUnchanged removes a member without a use in the new type, unless it was just
 // changed, which is an error for ValidateService.
 func dropUnchanged(spec, before document.Value, name string) {
-	if same(spec.Get(name), before.Get(name)) {
+	if document.Equal(spec.Get(name), before.Get(name)) {
 		spec.Remove(name)
 	}
 }
@@ -121,7 +113,7 @@ func dropUnchanged(spec, before document.Value, name string) {
 // keepClusterIPs keeps addresses that were not sent, and makes the single one and the
 // list equal when only one of them was changed.
 func keepClusterIPs(spec, before document.Value) {
-	sameList := same(spec.Get("clusterIPs"), before.Get("clusterIPs"))
+	sameList := document.Equal(spec.Get("clusterIPs"), before.Get("clusterIPs"))
 	switch ip := spec.Get("clusterIP").Text(); {
 	case ip == "" && (sameList || isEmpty(spec.Get("clusterIPs"))):
 		keep(spec, before, "clusterIP")

@@ -1,6 +1,9 @@
 package policy_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const serviceHead = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
 
@@ -38,12 +41,7 @@ func TestServiceRules(t *testing.T) {
 		{"node port of a type", "spec: {type: NodePort, ports: [{port: 80, nodePort: 30001}]}", ""},
 		{"same node port", "spec: {type: NodePort, ports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, nodePort: 30001}]}", "spec.ports[1].nodePort: Duplicate"},
 		{"agent's port", "spec: {type: LoadBalancer, ports: [{port: 10250}]}", "spec.ports[0]: Invalid"},
-		{"address", with("clusterIP: x"), "spec.clusterIPs[0]: Invalid"},
 		{"headless node port", with("type: NodePort, clusterIP: None"), "spec.clusterIPs[0]: Invalid"},
-		{"first address", with("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.2]"), "spec.clusterIPs: Invalid"},
-		{"one family", with("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 10.0.0.2]"), "spec.clusterIPs: Invalid"},
-		{"wrong family", with("clusterIP: 10.0.0.1, ipFamilies: [IPv6]"), "spec.clusterIPs[0]: Invalid"},
-		{"same families", with("ipFamilies: [IPv4, IPv4]"), "spec.ipFamilies[1]: Duplicate"},
 		{"external name", "spec: {type: ExternalName}", "spec.externalName: Required"},
 		{"external name dot", "spec: {type: ExternalName, externalName: a.b.}", ""},
 		{"external name bad", "spec: {type: ExternalName, externalName: a_b}", "spec.externalName: Invalid"},
@@ -69,7 +67,6 @@ func TestServiceUpdate(t *testing.T) {
 		{"other address", spec(ip), spec("clusterIP: 10.0.0.2, ports: [{port: 80}]"), "spec.clusterIPs[0]: Invalid"},
 		{"both forms", spec(ip), spec("clusterIP: 10.0.0.2, clusterIPs: [10.0.0.2], ports: [{port: 80}]"), "spec.clusterIPs[0]: Invalid"},
 		{"second address", spec(ip), spec("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1'], ipFamilies: [IPv4, IPv6], ipFamilyPolicy: PreferDualStack, ports: [{port: 80}]"), ""},
-		{"family", spec(ip), spec("clusterIP: 10.0.0.1, ipFamilies: [IPv6], ports: [{port: 80}]"), "spec.clusterIPs[0]: Invalid"},
 		{"to a name", spec(ip), spec("type: ExternalName, externalName: a.b, ports: [{port: 80}]"), ""},
 		{"to a name with the address", spec(ip), spec("type: ExternalName, externalName: a.b, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ports: [{port: 80}]"), ""},
 		{"from a name", "spec: {type: ExternalName, externalName: a.b}", spec(ip), ""},
@@ -127,5 +124,22 @@ func TestEndpoints(t *testing.T) {
 		{"not ready", "subsets: [{notReadyAddresses: [{ip: 1.2.3.4}]}]", "Endpoints", ""},
 		{"no port", "subsets: [{addresses: [{ip: 1.2.3.4}]}]", "Endpoints", "1.2.3.4"},
 		{"six", "subsets: [{addresses: [{ip: 1.2.3.4}, {ip: 'fd00::1'}], ports: [{port: 80}, {port: 81}]}]", "Endpoints", "1.2.3.4:80,[fd00::1]:80,1.2.3.4:81 + 1 more..."},
+	})
+}
+
+func TestServiceStackUpdate(t *testing.T) {
+	dual := func(rest string) string { return "spec: {ports: [{port: 80}], " + rest + "}" }
+	old := dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1'], ipFamilies: [IPv4, IPv6], ipFamilyPolicy: RequireDualStack")
+	runUpdate(t, serviceHead, []updateCase{
+		{"same", old, old, ""},
+		{"second address", old, strings.Replace(old, "fd00::1", "fd00::2", 1), "spec.clusterIPs[1]: Invalid"},
+		{"second given up", old, dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack"), ""},
+		{"second given up, not said", old, dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ipFamilies: [IPv4], ipFamilyPolicy: PreferDualStack"), "spec.ipFamilyPolicy: Invalid"},
+		{"first given up", old, dual("clusterIP: 'fd00::1', clusterIPs: ['fd00::1'], ipFamilies: [IPv6], ipFamilyPolicy: SingleStack"), "spec.clusterIPs[0]: Invalid; spec.ipFamilies[0]: Invalid"},
+		{"families exchanged", old, dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1'], ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack"),
+			"spec.ipFamilies[0]: Invalid; spec.ipFamilies[1]: Invalid"},
+		{"from headless", dual("clusterIP: None"), dual("clusterIP: 10.0.0.1"), "spec.clusterIPs[0]: Invalid"},
+		{"to headless", dual("clusterIP: 10.0.0.1"), dual("clusterIP: None"), "spec.clusterIPs[0]: Invalid"},
+		{"headless changes its families", dual("clusterIP: None, ipFamilies: [IPv4], ipFamilyPolicy: SingleStack"), dual("clusterIP: None, ipFamilies: [IPv6], ipFamilyPolicy: SingleStack"), ""},
 	})
 }

@@ -28,7 +28,7 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 	unique := !old.Exists() || uniqueNames(before)
 	same := hooks.Len() == before.Len()
 	for i, hook := range hooks.Elements() {
-		same = same && sameOrAbsent(hook.Get("matchConditions"), before.Index(i).Get("matchConditions"))
+		same = same && document.Equal(hook.Get("matchConditions"), before.Index(i).Get("matchConditions"))
 	}
 	var seen document.Texts
 	for _, hook := range hooks.Elements() {

@@ -1,14 +1,39 @@
-package policy_test
+package addresses
 
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/yaml"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-func TestServiceFamilies(t *testing.T) {
+// serviceSpec decodes the spec of a service, with its defaults.
+func serviceSpec(t *testing.T, spec string) document.Value {
+	t.Helper()
+	text, err := yaml.ToJSON([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {" + spec + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
+		if gv.APIVersion() != "v1" {
+			continue
+		}
+		decoder := document.Decoder{Table: gv.Table, Defaults: gv.Defaults}
+		doc, _, err := decoder.Decode(gv.Table.Root("Service"), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc.Root().Get("spec")
+	}
+	panic("no group version v1")
+}
+
+func TestFamilies(t *testing.T) {
 	const (
 		four = "IPv4"
 		both = "IPv4 IPv6"
@@ -44,6 +69,9 @@ func TestServiceFamilies(t *testing.T) {
 		{"three addresses", "", web + ", clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1', 10.0.0.2]", both, "spec.clusterIPs: Invalid"},
 		{"the list alone", "", web + ", clusterIPs: [10.0.0.1]", both, "spec.clusterIPs: Invalid"},
 		{"none and another", "", web + ", clusterIP: None, clusterIPs: [None, 10.0.0.1]", both, "spec.clusterIPs: Invalid"},
+		{"another first address", "", web + ", clusterIP: 10.0.0.1, clusterIPs: [10.0.0.2]", both, "spec.clusterIPs: Invalid"},
+		{"two addresses of a family", "", web + ", clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 10.0.0.2]", both, "spec.clusterIPs: Invalid"},
+		{"a family twice", "", web + ", ipFamilies: [IPv4, IPv4]", both, "spec.ipFamilies[1]: Duplicate"},
 		{"headless", "", web + ", clusterIP: None, clusterIPs: [None]", four, "IPv4 SingleStack None"},
 		{"headless, both preferred", "", web + ", clusterIP: None, clusterIPs: [None], ipFamilyPolicy: PreferDualStack", both, "IPv4,IPv6 PreferDualStack None"},
 		{"headless without selector", "", "clusterIP: None, clusterIPs: [None]", four, "IPv4,IPv6 RequireDualStack None"},
@@ -65,19 +93,19 @@ func TestServiceFamilies(t *testing.T) {
 		{"required, and the cluster lost a range", dual("RequireDualStack"), dual("RequireDualStack"), four, "spec.ipFamilyPolicy: Invalid; spec.ipFamilies[1]: Invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			obj, _ := decode(t, serviceHead+"spec: {"+c.spec+"}")
 			before := document.Value{}
 			if c.before != "" {
-				old, _ := decode(t, serviceHead+"spec: {"+c.before+"}")
-				before = old.Get("spec")
+				before = serviceSpec(t, c.before)
 			}
-			spec := obj.Get("spec")
-			if wrong := policy.ServiceFamilies(spec, before, strings.Fields(c.configured)); len(wrong) > 0 {
+			spec := serviceSpec(t, c.spec)
+			if wrong := setFamilies(spec, before, strings.Fields(c.configured)); len(wrong) > 0 {
 				var got []string
 				for _, w := range wrong {
 					got = append(got, w.Field+": "+strings.TrimPrefix(w.Reason, "FieldValue"))
 				}
-				expect(t, got, c.want)
+				if got := strings.Join(got, "; "); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
 				return
 			}
 			list := func(name string) string {
@@ -92,21 +120,4 @@ func TestServiceFamilies(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestServiceStackUpdate(t *testing.T) {
-	dual := func(rest string) string { return "spec: {ports: [{port: 80}], " + rest + "}" }
-	old := dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1'], ipFamilies: [IPv4, IPv6], ipFamilyPolicy: RequireDualStack")
-	runUpdate(t, serviceHead, []updateCase{
-		{"same", old, old, ""},
-		{"second address", old, strings.Replace(old, "fd00::1", "fd00::2", 1), "spec.clusterIPs[1]: Invalid"},
-		{"second given up", old, dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ipFamilies: [IPv4], ipFamilyPolicy: SingleStack"), ""},
-		{"second given up, not said", old, dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ipFamilies: [IPv4], ipFamilyPolicy: PreferDualStack"), "spec.ipFamilyPolicy: Invalid"},
-		{"first given up", old, dual("clusterIP: 'fd00::1', clusterIPs: ['fd00::1'], ipFamilies: [IPv6], ipFamilyPolicy: SingleStack"), "spec.clusterIPs[0]: Invalid; spec.ipFamilies[0]: Invalid"},
-		{"families exchanged", old, dual("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1'], ipFamilies: [IPv6, IPv4], ipFamilyPolicy: RequireDualStack"),
-			"spec.ipFamilies[0]: Invalid; spec.ipFamilies[1]: Invalid; spec.clusterIPs[0]: Invalid; spec.clusterIPs[1]: Invalid"},
-		{"from headless", dual("clusterIP: None"), dual("clusterIP: 10.0.0.1"), "spec.clusterIPs[0]: Invalid"},
-		{"to headless", dual("clusterIP: 10.0.0.1"), dual("clusterIP: None"), "spec.clusterIPs[0]: Invalid"},
-		{"headless changes its families", dual("clusterIP: None, ipFamilies: [IPv4], ipFamilyPolicy: SingleStack"), dual("clusterIP: None, ipFamilies: [IPv6], ipFamilyPolicy: SingleStack"), ""},
-	})
 }

@@ -1,8 +1,10 @@
-package policy
+package addresses
 
 import (
+	"net/netip"
 	"slices"
 
+	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -16,19 +18,22 @@ const (
 
 var familyPolicies = []string{preferDualStack, requireDualStack, singleStack}
 
-// ServiceFamilies sets the address families of a service, and drops the second one where
+// headless is the cluster IP of a service without one.
+const headless = "None"
+
+// setFamilies sets the address families of a service, and drops the second one where
 // it is given up. before is the spec that spec replaces, absent on create; configured are
 // the families of the cluster, the default one first. It returns causes; then spec is not
 // to be used.
-func ServiceFamilies(spec, before document.Value, configured []string) []schema.Cause {
-	if !needsClusterIP(spec.Get("type").Text()) || ServiceKeepsAddresses(spec, before) {
+func setFamilies(spec, before document.Value, configured []string) []schema.Cause {
+	if spec.Get("type").Equals("ExternalName") || keepsAddresses(spec, before) {
 		return nil
 	}
 	f := families{spec: spec, before: before, configured: configured}
-	if !isSet(spec.Get("ipFamilyPolicy")) {
+	if policy := spec.Get("ipFamilyPolicy"); !policy.Exists() || policy.IsNull() {
 		spec.SetString("ipFamilyPolicy", f.defaultPolicy())
 	}
-	f.clusterIPs(spec)
+	f.clusterIPs()
 	if len(f.Causes) > 0 {
 		return f.Causes
 	}
@@ -65,35 +70,35 @@ func ServiceFamilies(spec, before document.Value, configured []string) []schema.
 	return nil
 }
 
-// families is one run of ServiceFamilies.
+// families is one run of setFamilies.
 type families struct {
-	causes
+	document.Causes
 	spec, before document.Value
 	configured   []string
 }
 
-// ServiceKeepsAddresses reports whether a service that prefers two families is unchanged,
+// keepsAddresses reports whether a service that prefers two families is unchanged,
 // so that it does not get a second address, and loses none, because the cluster's ranges
 // have changed since.
-func ServiceKeepsAddresses(spec, before document.Value) bool {
-	if !before.Exists() || !same(spec.Get("type"), before.Get("type")) || !spec.Get("ipFamilyPolicy").Equals(preferDualStack) {
+func keepsAddresses(spec, before document.Value) bool {
+	if !before.Exists() || !document.Equal(spec.Get("type"), before.Get("type")) || !spec.Get("ipFamilyPolicy").Equals(preferDualStack) {
 		return false
 	}
-	if was := before.Get("ipFamilyPolicy"); !isEmpty(was) && !was.Equals(preferDualStack) {
+	if was := before.Get("ipFamilyPolicy"); !was.IsNothing() && !was.Equals(preferDualStack) {
 		return false
 	}
-	return same(spec.Get("clusterIPs"), before.Get("clusterIPs")) && same(spec.Get("ipFamilies"), before.Get("ipFamilies"))
+	return document.Equal(spec.Get("clusterIPs"), before.Get("clusterIPs")) && document.Equal(spec.Get("ipFamilies"), before.Get("ipFamilies"))
 }
 
 // noSelector reports whether a service is headless and has foreign endpoints, whose
 // families are unknown.
 func noSelector(spec document.Value) bool {
-	return spec.Get("clusterIP").Equals(headless) && isEmpty(spec.Get("selector"))
+	return spec.Get("clusterIP").Equals(headless) && spec.Get("selector").IsNothing()
 }
 
 func (f *families) defaultPolicy() string {
 	switch was := f.before.Get("ipFamilyPolicy"); {
-	case !isEmpty(was):
+	case !was.IsNothing():
 		return was.Text()
 	case noSelector(f.spec):
 		return requireDualStack
@@ -102,7 +107,7 @@ func (f *families) defaultPolicy() string {
 }
 
 func (f *families) policyWrong(why string) {
-	f.InvalidAt(member(f.spec, "ipFamilyPolicy"), f.spec.Get("ipFamilyPolicy"), why)
+	f.InvalidAt(f.spec.Path()+".ipFamilyPolicy", f.spec.Get("ipFamilyPolicy"), why)
 }
 
 // downgrade drops the second address and family of a service whose policy is a single
@@ -112,7 +117,7 @@ func (f *families) downgrade() {
 	for _, name := range [...]struct{ list, what string }{{"clusterIPs", "cluster IP"}, {"ipFamilies", "IP family"}} {
 		now, was := f.spec.Get(name.list), f.before.Get(name.list)
 		switch {
-		case single && now.Len() > 1 && same(now, was):
+		case single && now.Len() > 1 && document.Equal(now, was):
 			first := now.Index(0)
 			now.RemoveFunc(func(v document.Value) bool { return v != first })
 		case !single && now.Len() > 0 && now.Len() < was.Len():
@@ -131,7 +136,7 @@ func (f *families) infer() {
 		if i < f.spec.Get("ipFamilies").Len() {
 			continue
 		}
-		family := ipFamily(ip.Text())
+		family := familyOf(ip.Text())
 		if !slices.Contains(f.configured, family) {
 			f.InvalidAt(ip.Path(), ips, family+" is not configured on this cluster")
 			continue
@@ -155,4 +160,66 @@ func (f *families) complete(second bool) {
 	} else {
 		list.AppendString("IPv4")
 	}
+}
+
+// clusterIPs checks the addresses of a service inside the cluster.
+func (f *families) clusterIPs() {
+	spec := f.spec
+	ips, ip, wanted := spec.Get("clusterIPs"), spec.Get("clusterIP"), spec.Get("ipFamilies")
+	switch first := ips.Index(0); {
+	case !first.Exists() && !ip.IsNothing():
+		f.Required(spec.Path()+".clusterIPs", "")
+	case first.Exists() && ip.IsNothing():
+		f.Invalid(ips, "must be empty when `clusterIP` is not specified")
+	case first.Exists() && !first.Equals(ip.Text()):
+		f.Invalid(ips, "first value must match `clusterIP`")
+	}
+	if policy := spec.Get("ipFamilyPolicy"); policy.Exists() && !policy.IsNull() && !slices.Contains(familyPolicies, policy.Text()) {
+		f.NotSupported(policy, familyPolicies...)
+	}
+	var taken document.Texts
+	for _, family := range wanted.Elements() {
+		if !family.Equals("IPv4") && !family.Equals("IPv6") {
+			f.NotSupported(family, "IPv4", "IPv6")
+		}
+		if !taken.Add(family.Text()) {
+			f.Duplicate(family)
+		}
+	}
+	wrong := false
+	for i, v := range ips.Elements() {
+		switch {
+		case i == 0 && v.Equals(headless):
+			if ips.Len() > 1 {
+				wrong = true
+				f.Invalid(ips, "'None' must be the first and only value")
+			}
+		case familyOf(v.Text()) == "":
+			wrong = true
+			f.Invalid(v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+		}
+	}
+	if ips.Len() > 2 {
+		f.Invalid(ips, "may only hold up to 2 values")
+	}
+	if wrong || ips.Index(0).Equals(headless) || ip.Equals(headless) {
+		return
+	}
+	if ips.Len() == 2 && familyOf(ips.Index(0).Text()) == familyOf(ips.Index(1).Text()) {
+		f.Invalid(ips, "may specify no more than one IP for each IP family")
+	}
+	for i, v := range ips.Elements() {
+		if want := wanted.Index(i); (want.Equals("IPv4") || want.Equals("IPv6")) && !want.Equals(familyOf(v.Text())) {
+			f.Invalid(v, "expected an "+want.Text()+" value as indicated by `ipFamilies`")
+		}
+	}
+}
+
+// familyOf is the family of an address, "" for other text.
+func familyOf(ip string) string {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil || addr.Zone() != "" {
+		return ""
+	}
+	return allocate.Family(addr)
 }
