@@ -113,7 +113,7 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type, numbers *constants) {
 		l.add("OneOf", fmt.Sprintf("&schema.OneOf{Fields: %#v, Names: %#v, What: %q, Required: %t}", one.Fields, one.Names, one.What, one.Required), false)
 	}
 	if t.Demands != nil {
-		l.add("Demands", fmt.Sprintf("&%#v", *t.Demands), false)
+		l.add("Demands", strings.ReplaceAll(fmt.Sprintf("&%#v", *t.Demands), "schema.Demand{If", "\nschema.Demand{If"), false)
 	}
 	if t.Fields != nil {
 		l.add("Fields", "[]schema.Field{\n", false)

@@ -1,5 +1,5 @@
 // Package conditions declares the variables of the expressions in admission policies and in
-// the match conditions of webhooks.
+// the match conditions of webhooks, and checks the expressions when one is written.
 package conditions
 
 import (

@@ -5,6 +5,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/conditions"
 )
 
 // leastWebhookName is the least number of parts in the name of a webhook.
@@ -41,12 +42,9 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 			c.PlaceAt(before, hook.Path())
 		}
 		c.reviewVersions(hook.Get("admissionReviewVersions"), strict)
-		for _, rule := range hook.Get("rules").Elements() {
-			c.webhookResources(rule)
-		}
 		c.webhookClient(hook, "clientConfig")
 		if !same {
-			c.matchConditions(hook.Get("matchConditions"), false)
+			c.Causes = append(c.Causes, conditions.MatchConditions(hook.Get("matchConditions"))...)
 		}
 	}
 	return c.Causes
@@ -97,44 +95,5 @@ func (c *causes) reviewVersions(versions document.Value, strict bool) {
 	}
 	if strict && versions.Len() > 0 && !knownReview(versions) {
 		c.Invalid(versions, "must include at least one of v1, v1beta1")
-	}
-}
-
-// webhookResources checks names of resources, none of which may be covered twice: by
-// itself and by a wildcard.
-func (c *causes) webhookResources(rule document.Value) {
-	list := rule.Get("resources")
-	var allOf, ofAll document.Texts // x of x/*, x of */x
-	all, everything, plain := false, false, false
-	for _, v := range list.Elements() {
-		text := v.Text()
-		if text == "" {
-			continue
-		}
-		resource, sub, found := strings.Cut(text, "/")
-		everything = everything || text == "*/*"
-		all = all || text == "*"
-		if !found {
-			plain = plain || text != "*"
-			continue
-		}
-		if allOf.Has(resource) {
-			c.Invalid(v, "if '"+resource+"/*' is present, must not specify "+text)
-		}
-		if ofAll.Has(sub) {
-			c.Invalid(v, "if '*/"+sub+"' is present, must not specify "+text)
-		}
-		if sub == "*" {
-			allOf.Add(resource)
-		}
-		if resource == "*" {
-			ofAll.Add(sub)
-		}
-	}
-	if everything && list.Len() > 1 {
-		c.Invalid(list, "if '*/*' is present, must not specify other resources")
-	}
-	if all && plain {
-		c.Invalid(list, "if '*' is present, must not specify other resources without subresources")
 	}
 }

@@ -32,7 +32,6 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
-			Hooks:             &api.Hooks{Validate: h.ValidateMutatingAdmissionPolicyBinding},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy binding.", Path: ".metadata.name"},
 				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
@@ -78,7 +77,6 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
-			Hooks:             &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicyBinding},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
 				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},

@@ -5,6 +5,7 @@ package admissionregistrationv1
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of admissionregistration/v1 leave to hand-written code.
@@ -15,20 +16,10 @@ type Hooks interface {
 	CellParamRef(v document.Value) any
 	// ValidateMutatingAdmissionPolicy finds what the schema cannot say; old is absent on create.
 	ValidateMutatingAdmissionPolicy(obj, old document.Value) []api.FieldError
-	// ValidateMutatingAdmissionPolicyBinding finds what the schema cannot say; old is absent on create.
-	ValidateMutatingAdmissionPolicyBinding(obj, old document.Value) []api.FieldError
 	// ValidateMutatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateMutatingWebhookConfiguration(obj, old document.Value) []api.FieldError
-	// ValidateNamedRuleWithOperations finds what the schema cannot say of a NamedRuleWithOperations, wherever it is.
-	ValidateNamedRuleWithOperations(v document.Value) []api.FieldError
-	// ValidateParamKind finds what the schema cannot say of a ParamKind, wherever it is.
-	ValidateParamKind(v document.Value) []api.FieldError
-	// ValidateParamRef finds what the schema cannot say of a ParamRef, wherever it is.
-	ValidateParamRef(v document.Value) []api.FieldError
 	// ValidateValidatingAdmissionPolicy finds what the schema cannot say; old is absent on create.
 	ValidateValidatingAdmissionPolicy(obj, old document.Value) []api.FieldError
-	// ValidateValidatingAdmissionPolicyBinding finds what the schema cannot say; old is absent on create.
-	ValidateValidatingAdmissionPolicyBinding(obj, old document.Value) []api.FieldError
 	// ValidateValidatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateValidatingWebhookConfiguration(obj, old document.Value) []api.FieldError
 }
@@ -36,11 +27,7 @@ type Hooks interface {
 // validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateNamedRuleWithOperations,
-			h.ValidateParamKind,
-			h.ValidateParamRef,
-		},
+		Finds: expression.NewFinder(&Table).Find,
 	}
 }
 

@@ -53,7 +53,8 @@ var Table = schema.Table{Group: "discovery.k8s.io", Version: "v1",
 			{Name: "name", Type: 12, Number: 1, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		12: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "label-value"}},
-		13: {Name: "discovery/v1.EndpointPort", Kind: schema.Object, AtomicMap: true, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0x3, Values: []string(nil), Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0x9, Values: []string{"dns1123-label"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
+		13: {Name: "discovery/v1.EndpointPort", Kind: schema.Object, AtomicMap: true, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{
+			schema.Demand{If: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0x3, Values: []string(nil), Than: []string(nil), Most: 0}}, Then: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0x9, Values: []string{"dns1123-label"}, Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "name", Type: 2, Number: 1, Presence: schema.Explicit, Default: "\"\""},
 			{Name: "protocol", Type: 14, Number: 2, Presence: schema.Explicit, Default: "\"TCP\""},
 			{Name: "port", Type: 15, Number: 3, Presence: schema.Explicit},

@@ -10,7 +10,8 @@ var Table = schema.Table{Group: "scheduling.k8s.io", Version: "v1",
 		{Name: "PriorityClass", Type: 0},
 	},
 	Types: []schema.Type{
-		0: {Name: "scheduling/v1.PriorityClass", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand(nil), Change: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"value"}, Is: 0x14, Values: []string(nil), Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueForbidden", At: "", Shown: "", Shows: []string(nil), Why: "may not be changed in an update.", Turn: "", Hides: ""}}}, Fields: []schema.Field{
+		0: {Name: "scheduling/v1.PriorityClass", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand(nil), Change: []schema.Demand{
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"value"}, Is: 0x14, Values: []string(nil), Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueForbidden", At: "", Shown: "", Shows: []string(nil), Why: "may not be changed in an update.", Turn: "", Hides: ""}}}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
