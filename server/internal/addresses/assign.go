@@ -18,6 +18,7 @@ type assignment struct {
 	claim        *allocate.Claim
 	owner        string
 	families     []string
+	rules        *document.Hooks // of the documents
 	spec, before document.Value
 	causes       []schema.Cause // mistakes in requested items
 }
@@ -25,7 +26,7 @@ type assignment struct {
 // run allocates everything. It returns early with causes, or with an error that is not
 // the client's.
 func (a *assignment) run() error {
-	if a.causes = setFamilies(a.spec, a.before, a.families); len(a.causes) > 0 {
+	if a.causes = setFamilies(a.spec, a.before, a.families, a.rules); len(a.causes) > 0 {
 		return nil
 	}
 	if err := a.addresses(); err != nil || len(a.causes) > 0 {

@@ -3,6 +3,7 @@ package addresses
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -16,16 +17,17 @@ const (
 	requireDualStack = "RequireDualStack"
 )
 
-var familyPolicies = []string{preferDualStack, requireDualStack, singleStack}
+// askedMembers are the members by which a service asks for addresses.
+var askedMembers = []string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}
 
 // headless is the cluster IP of a service without one.
 const headless = "None"
 
 // setFamilies sets the address families of a service, and drops the second one where
 // it is given up. before is the spec that spec replaces, absent on create; configured are
-// the families of the cluster, the default one first. It returns causes; then spec is not
-// to be used.
-func setFamilies(spec, before document.Value, configured []string) []schema.Cause {
+// the families of the cluster, the default one first; rules are those of the documents. It
+// returns causes; then spec is not to be used.
+func setFamilies(spec, before document.Value, configured []string, rules *document.Hooks) []schema.Cause {
 	if spec.Get("type").Equals("ExternalName") || keepsAddresses(spec, before) {
 		return nil
 	}
@@ -33,7 +35,7 @@ func setFamilies(spec, before document.Value, configured []string) []schema.Caus
 	if policy := spec.Get("ipFamilyPolicy"); !policy.Exists() || policy.IsNull() {
 		spec.SetString("ipFamilyPolicy", f.defaultPolicy())
 	}
-	f.clusterIPs()
+	f.checkAsked(rules)
 	if len(f.Causes) > 0 {
 		return f.Causes
 	}
@@ -162,55 +164,12 @@ func (f *families) complete(second bool) {
 	}
 }
 
-// clusterIPs checks the addresses of a service inside the cluster.
-func (f *families) clusterIPs() {
-	spec := f.spec
-	ips, ip, wanted := spec.Get("clusterIPs"), spec.Get("clusterIP"), spec.Get("ipFamilies")
-	switch first := ips.Index(0); {
-	case !first.Exists() && !ip.IsNothing():
-		f.Required(spec.Path()+".clusterIPs", "")
-	case first.Exists() && ip.IsNothing():
-		f.Invalid(ips, "must be empty when `clusterIP` is not specified")
-	case first.Exists() && !first.Equals(ip.Text()):
-		f.Invalid(ips, "first value must match `clusterIP`")
-	}
-	if policy := spec.Get("ipFamilyPolicy"); policy.Exists() && !policy.IsNull() && !slices.Contains(familyPolicies, policy.Text()) {
-		f.NotSupported(policy, familyPolicies...)
-	}
-	var taken document.Texts
-	for _, family := range wanted.Elements() {
-		if !family.Equals("IPv4") && !family.Equals("IPv6") {
-			f.NotSupported(family, "IPv4", "IPv6")
-		}
-		if !taken.Add(family.Text()) {
-			f.Duplicate(family)
-		}
-	}
-	wrong := false
-	for i, v := range ips.Elements() {
-		switch {
-		case i == 0 && v.Equals(headless):
-			if ips.Len() > 1 {
-				wrong = true
-				f.Invalid(ips, "'None' must be the first and only value")
-			}
-		case familyOf(v.Text()) == "":
-			wrong = true
-			f.Invalid(v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
-		}
-	}
-	if ips.Len() > 2 {
-		f.Invalid(ips, "may only hold up to 2 values")
-	}
-	if wrong || ips.Index(0).Equals(headless) || ip.Equals(headless) {
-		return
-	}
-	if ips.Len() == 2 && familyOf(ips.Index(0).Text()) == familyOf(ips.Index(1).Text()) {
-		f.Invalid(ips, "may specify no more than one IP for each IP family")
-	}
-	for i, v := range ips.Elements() {
-		if want := wanted.Index(i); (want.Equals("IPv4") || want.Equals("IPv6")) && !want.Equals(familyOf(v.Text())) {
-			f.Invalid(v, "expected an "+want.Text()+" value as indicated by `ipFamilies`")
+// checkAsked finds the mistakes in the addresses and families that a service asks for.
+func (f *families) checkAsked(rules *document.Hooks) {
+	for _, c := range document.Validate(f.spec, rules) {
+		member, _, _ := strings.Cut(strings.TrimPrefix(c.Field, f.spec.Path()+"."), "[")
+		if slices.Contains(askedMembers, member) {
+			f.Causes = append(f.Causes, c)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// serviceSpec decodes the spec of a service, with its defaults.
-func serviceSpec(t *testing.T, spec string) document.Value {
+// serviceSpec decodes the spec of a service, with its defaults, and finds its rules.
+func serviceSpec(t *testing.T, spec string) (document.Value, *document.Hooks) {
 	t.Helper()
 	text, err := yaml.ToJSON([]byte("apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {" + spec + "}"))
 	if err != nil {
@@ -28,7 +28,7 @@ func serviceSpec(t *testing.T, spec string) document.Value {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return doc.Root().Get("spec")
+		return doc.Root().Get("spec"), &gv.Validation
 	}
 	panic("no group version v1")
 }
@@ -95,10 +95,10 @@ func TestFamilies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := document.Value{}
 			if c.before != "" {
-				before = serviceSpec(t, c.before)
+				before, _ = serviceSpec(t, c.before)
 			}
-			spec := serviceSpec(t, c.spec)
-			if wrong := setFamilies(spec, before, strings.Fields(c.configured)); len(wrong) > 0 {
+			spec, rules := serviceSpec(t, c.spec)
+			if wrong := setFamilies(spec, before, strings.Fields(c.configured), rules); len(wrong) > 0 {
 				var got []string
 				for _, w := range wrong {
 					got = append(got, w.Field+": "+strings.TrimPrefix(w.Reason, "FieldValue"))

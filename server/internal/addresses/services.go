@@ -111,7 +111,7 @@ func (v *Services) Claim(of *catalog.Row, obj, old document.Value, dryRun bool) 
 	}
 	meta := obj.Get("metadata")
 	name := meta.Get("name").Text()
-	a := assignment{claim: v.all.Begin(dryRun), owner: of.Key(meta.Get("namespace").Text(), name), families: v.all.Families(),
+	a := assignment{claim: v.all.Begin(dryRun), owner: of.Key(meta.Get("namespace").Text(), name), families: v.all.Families(), rules: &of.GV.Validation,
 		spec: obj.Get("spec"), before: old.Get("spec")}
 	err := a.run()
 	if len(a.causes) > 0 {
