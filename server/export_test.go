@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"syscall"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -165,4 +166,13 @@ func (l lookedOn) Waits(o admission.Operation, resource *api.Resource, subresour
 // LookOn adds an observer of admission.
 func (c *Config) LookOn(by Onlooker) {
 	c.wrapAdmission = func(a objects.Admitter) objects.Admitter { return lookedOn{a, by} }
+}
+
+// Computed is the processor time of this process.
+func Computed() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -3,9 +3,10 @@ package server_test
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/capstan-dev/capstan/server"
 )
 
 // shape is a list or map in an object that a client may make arbitrarily long.
@@ -125,9 +126,9 @@ func (h *harness) costs(s *shape, n int) (all []cost) {
 			accept += ";as=Table;v=v1;g=meta.k8s.io"
 		}
 		for range 2 {
-			begun := computed()
+			begun := server.Computed()
 			c.code = h.send(method, path+"dryRun=All", media, body, "Accept", accept).code
-			c.took = min(c.took, computed()-begun)
+			c.took = min(c.took, server.Computed()-begun)
 		}
 		all = append(all, c)
 	}
@@ -153,13 +154,4 @@ func (h *harness) costs(s *shape, n int) (all []cost) {
 	try("status", "PUT", object+"/status?", "application/json", other)
 	try("table", "GET", object+"?", "", nil)
 	return all
-}
-
-// computed is the processor time of this process.
-func computed() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

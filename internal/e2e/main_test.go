@@ -21,6 +21,9 @@ var binaries struct{ capstan, kubectl string }
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if os.Getenv(asIssuer) != "" {
+		return runIssuer()
+	}
 	dir, err := os.MkdirTemp("", "capstan-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
