@@ -13,6 +13,10 @@ const release = "v1.25.16"
 
 // document is the published document that describes the paths added so far.
 func (p *paths) document() (lines, error) {
+	refusals, err := p.refusals()
+	if err != nil {
+		return nil, err
+	}
 	if err := p.flush(); err != nil {
 		return nil, err
 	}
@@ -23,9 +27,10 @@ func (p *paths) document() (lines, error) {
 	}
 	if p.v3 {
 		doc["openapi"] = "3.0.0"
-		doc["components"] = lines{"schemas": lines(p.done), "securitySchemes": object{"BearerToken": token}}
+		doc["components"] = lines{"responses": refusals, "schemas": lines(p.done), "securitySchemes": object{"BearerToken": token}}
 	} else {
 		doc["swagger"], doc["definitions"], doc["securityDefinitions"] = "2.0", lines(p.done), object{"BearerToken": token}
+		doc["responses"] = refusals
 	}
 	return doc, nil
 }

@@ -34,7 +34,63 @@ func newMediaTypes(p model.Profile) mediaTypes {
 	}
 }
 
-var codeDescriptions = map[string]string{"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized"}
+var codeDescriptions = map[string]string{"200": "OK", "201": "Created", "202": "Accepted"}
+
+// failures are the answers that refuse a request, by their codes: the name that refers to
+// them, and the reason. All have a Status.
+var failures = map[string]struct{ name, why string }{
+	"400": {"BadRequest", "The request cannot be understood."},
+	"401": {"Unauthorized", "The credentials are missing or wrong."},
+	"403": {"Forbidden", "The user may not do this, or an admission rule forbids it."},
+	"404": {"NotFound", "The object, its namespace or the resource does not exist."},
+	"409": {"Conflict", "The object exists, has changed since it was read, or belongs to another field manager."},
+	"410": {"Gone", "The version that the request names is forgotten: list again."},
+	"415": {"UnsupportedMediaType", "The server does not read the media type of the body."},
+	"422": {"Invalid", "The object breaks rules; details.causes has all of them."},
+	"429": {"TooManyRequests", "The server is busy, or a budget forbids it for now: repeat after the time in Retry-After."},
+}
+
+// failureCodes are the codes of the answers that refuse an operation.
+func (op *operation) failureCodes() []string {
+	codes := []string{"401", "403", "429"}
+	switch op.action {
+	case "": // discovery
+		return codes
+	case "get", "connect":
+		return append(codes, "400", "404")
+	case "list", "watch", "watchlist":
+		return append(codes, "400", "404", "410")
+	}
+	return append(codes, "400", "404", "409", "415", "422")
+}
+
+// failed refers to the description of a refusal.
+func (c *components) failed(code string) object {
+	prefix := "#/responses/"
+	if c.v3 {
+		prefix = "#/components/responses/"
+	}
+	return object{"$ref": prefix + failures[code].name}
+}
+
+// refusals are the descriptions of all refusals, that failed refers to.
+func (p *paths) refusals() (lines, error) {
+	status, err := p.metaRef("Status")
+	if err != nil {
+		return nil, err
+	}
+	out := lines{}
+	for _, f := range failures {
+		o := object{"description": f.why}
+		if p.v3 {
+			o["content"] = content(p.media.object, status)
+		} else {
+			o["schema"] = status
+		}
+		out[f.name] = o
+	}
+	return out, nil
+}
 
 // render writes an operation in the document's dialect.
 func (c *components) render(op operation) object {
@@ -45,7 +101,10 @@ func (c *components) render(op operation) object {
 	if op.kind != nil {
 		o[c.ext+"group-version-kind"] = op.kind
 	}
-	responses := object{"401": object{"description": codeDescriptions["401"]}}
+	responses := object{}
+	for _, code := range op.failureCodes() {
+		responses[code] = c.failed(code)
+	}
 	for _, code := range op.codes {
 		response := object{"description": codeDescriptions[code]}
 		if c.v3 {

@@ -211,7 +211,13 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 	if s.PreserveAny {
 		o[c.ext+"preserve-unknown-fields"] = true
 	}
-	if required := s.Published(); len(required) > 0 {
+	// A member that the server fills in need not be sent, even if it is always there.
+	required := slices.DeleteFunc(slices.Clone(s.Published()), func(name string) bool {
+		return slices.ContainsFunc(s.Properties, func(p schema.Property) bool {
+			return p.Name == name && p.Schema.Default != nil && p.Schema.DefaultWhen == ""
+		})
+	})
+	if len(required) > 0 {
 		o["required"] = required
 	}
 	return o, c.parts(t, s, o)

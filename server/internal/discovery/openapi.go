@@ -271,12 +271,13 @@ func (m *model) whole(rows []*catalog.Row) ([][]byte, error) {
 	for _, row := range rows {
 		m.add(row, paths, schemas, false)
 	}
-	m.close(schemas, paths)
-	m.close(schemas, schemas)
 	components := node{"schemas": schemas}
 	if all, ok := m.document["components"].(node); ok {
-		components["securitySchemes"] = all["securitySchemes"]
+		components["securitySchemes"], components["responses"] = all["securitySchemes"], all["responses"]
 	}
+	m.close(schemas, paths)
+	m.close(schemas, components["responses"])
+	m.close(schemas, schemas)
 	out["paths"], out["components"] = paths, components
 	text, err := json.Marshal(out)
 	return [][]byte{text}, err
