@@ -54,7 +54,7 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if s.policies, err = admissionpolicies.Open(ctx, admissionpolicies.Config{Store: s.store, Matcher: matcher, Objects: s.reader, Log: s.log, Metrics: s.metrics.Policies, MaxBytes: int(s.cfg.MaxRequestBytes)}); err != nil {
 		return err
 	}
-	config.Webhooks, config.Policies, config.Quotas, config.Metrics = s.webhooks, s.policies, s.quotas, s.metrics.PodSecurity
+	config.Webhooks, config.Policies, config.Quotas, config.Metrics, config.Timings = s.webhooks, s.policies, s.quotas, s.metrics.PodSecurity, s.metrics.Admission
 	config.RemoteRights = slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook)
 	s.admission = admission.New(&cluster{s.reader, s.kept, s.authz, s.rbac, s.catalog}, config)
 	if s.cfg.wrapAdmission != nil {

@@ -262,6 +262,10 @@ func TestValidatingWebhooksAtOnce(t *testing.T) {
 	text := string(h.get("/metrics").body)
 	for _, want := range []string{`apiserver_admission_webhook_rejection_count{error_type="no_error",name="b.example.com",operation="CREATE",rejection_code="418",type="validating"} 1`,
 		`apiserver_admission_webhook_request_total{code="200",name="a.example.com",operation="CREATE",rejected="false",type="validating"} 1`,
+		`apiserver_admission_controller_admission_duration_seconds_count{name="ValidatingAdmissionWebhook",operation="CREATE",rejected="true",type="validate"} 1`,
+		`apiserver_admission_controller_admission_duration_seconds_bucket{name="MutatingAdmissionWebhook",operation="CREATE",rejected="false",type="admit",le="2.5"} `,
+		`apiserver_admission_step_admission_duration_seconds_count{operation="CREATE",rejected="true",type="validate"} 1`,
+		`apiserver_admission_step_admission_duration_seconds_summary_count{operation="CREATE",rejected="true",type="validate"} 1`,
 		`apiserver_admission_webhook_admission_duration_seconds_count{name="c.example.com",operation="CREATE",rejected="true",type="validating"} 1`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %s", want)

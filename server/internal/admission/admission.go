@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -158,7 +159,7 @@ type Right struct {
 type Chain struct {
 	objects          Objects
 	config           Config
-	admitters, after []plugin // the enabled ones
+	admitters, after step     // the enabled ones
 	waiting          []plugin // those of them that may block
 	events           []*eventLimiter
 	images           *imageReviewer
@@ -169,15 +170,16 @@ func New(objects Objects, config Config) *Chain {
 	config.Webhooks, config.Policies, config.Quotas = cmp.Or[Reviewer](config.Webhooks, none{}), cmp.Or[Reviewer](config.Policies, none{}), cmp.Or[Quotas](config.Quotas, none{})
 	c := &Chain{objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
 		images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
+	c.admitters.timing, c.after.timing = config.Timings.Timing("", "admit"), config.Timings.Timing("", "validate")
 	for _, p := range plugins {
 		if !config.on(&p) {
 			continue
 		}
 		if p.admit != nil {
-			c.admitters = append(c.admitters, p)
+			c.admitters.add(p, config.Timings.Timing(p.name, "admit"))
 		}
 		if p.check != nil {
-			c.after = append(c.after, p)
+			c.after.add(p, config.Timings.Timing(p.name, "validate"))
 		}
 		if p.waits != nil {
 			c.waiting = append(c.waiting, p)
@@ -201,29 +203,18 @@ func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) b
 }
 
 // Check runs the validating plug-ins, after validation. The first refusal decides.
-func (c *Chain) Check(ctx context.Context, r *Request) error {
-	for _, p := range c.after {
-		if !p.handles(r.Operation) {
-			continue
-		}
-		if err := p.check(c, ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
+func (c *Chain) Check(ctx context.Context, r *Request) (err error) {
+	defer c.after.timing.Since(time.Now(), int(r.Operation), &err)
+	return c.after.run(r, func(p *plugin) error { return p.check(c, ctx, r) })
 }
 
 // Admit runs the mutating plug-ins, before validation, and then checks the rights that
 // the object would give. The first refusal decides.
-func (c *Chain) Admit(ctx context.Context, r *Request) error {
+func (c *Chain) Admit(ctx context.Context, r *Request) (err error) {
+	defer c.admitters.timing.Since(time.Now(), int(r.Operation), &err)
 	r.changed, r.again = false, nil
-	for _, p := range c.admitters {
-		if !p.handles(r.Operation) {
-			continue
-		}
-		if err := p.admit(c, ctx, r); err != nil {
-			return err
-		}
+	if err := c.admitters.run(r, func(p *plugin) error { return p.admit(c, ctx, r) }); err != nil {
+		return err
 	}
 	if r.changed {
 		if err := c.secondRound(ctx, r); err != nil {
@@ -259,27 +250,17 @@ func (r *Request) mutate(ctx context.Context, plugin string, m Mutator) error {
 
 // secondRound shows the plug-ins an object once more that a mutator has changed.
 func (c *Chain) secondRound(ctx context.Context, r *Request) error {
-	for _, p := range c.admitters {
-		if !p.handles(r.Operation) {
-			continue
+	return c.admitters.run(r, func(p *plugin) error {
+		if p.name != mutatingWebhook && p.name != mutatingPolicy {
+			return p.admit(c, ctx, r)
 		}
-		run := func(ctx context.Context) error { return p.admit(c, ctx, r) }
-		if p.name == mutatingWebhook || p.name == mutatingPolicy {
-			run = nil
-			for _, again := range r.again {
-				if again.plugin == p.name {
-					run = again.run
-				}
+		for _, again := range r.again {
+			if again.plugin == p.name {
+				return again.run(ctx)
 			}
 		}
-		if run == nil {
-			continue
-		}
-		if err := run(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // checkPolicies applies the validating policies.

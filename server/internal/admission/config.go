@@ -36,6 +36,7 @@ type Config struct {
 	Policies Reviewer // nil for none
 	Quotas   Quotas   // the bounds of namespaces; nil for none
 	Metrics  *metrics.PodSecurity
+	Timings  *metrics.Admission
 
 	ImageWebhook webhook.Caller // asked by ImagePolicyWebhook
 }

@@ -46,6 +46,7 @@ type Metrics struct {
 	Webhooks     Webhooks
 	PodSecurity  *PodSecurity
 	Policies     *Policies
+	Admission    *Admission
 	Audit        *Audit
 
 	mu     sync.RWMutex
@@ -115,6 +116,7 @@ func New(from Sources) *Metrics {
 		Webhooks:    newWebhooks(),
 		PodSecurity: newPodSecurity(),
 		Policies:    newPolicies(),
+		Admission:   &Admission{},
 		series:      make(map[Key]*series),
 		Audit:       newAudit(),
 	}
@@ -126,7 +128,7 @@ func New(from Sources) *Metrics {
 	m.registry.MustRegister(m.requests, m.durations, derivedDurations{m.durations}, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
 		m.Audit.events, m.Audit.refused, m.Audit.failed, m.Audit.levels,
 		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
-		m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
+		m.Admission, m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
 		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
