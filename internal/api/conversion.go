@@ -33,18 +33,33 @@ type Converter interface {
 // may wait.
 func (r *Resource) ConvertsRemotely() bool { return r.Conversion != nil && r.Conversion.Remote != nil }
 
-// Plan is one direction of a conversion: fields are copied, then Hook does the rest, if
-// any.
+// Plan is one direction of a conversion: fields are copied, those that only one version has
+// are carried in an annotation, then Hook does the rest, if any.
 type Plan struct {
-	Copy []Copy
-	Hook func(from, to document.Value) // nil for none
+	Copy    []Copy
+	Carry   []Carried                     // fields of the source that the target lacks
+	Restore []Carried                     // fields of the target that the source lacks
+	Hook    func(from, to document.Value) // nil for none
 }
 
-// Copy is a field that both versions have: of one type, or with Below an object
-// whose fields are copied one by one.
+// Copy is a field that both versions have: of one type, or with Below an object, or with
+// Each a list or map of objects, whose fields are copied one by one.
 type Copy struct {
-	Name  string
+	Name  string // in the target
+	From  string // in the source; "" for the same
+	Each  bool
 	Below []Copy
+}
+
+// Carried is a field that one of two versions lacks.
+type Carried struct {
+	Key  string // in the annotation: its version and path, "v2:spec.size"
+	Path []string
+}
+
+// Rewrites reports whether fields may become annotations, or others by hand-written code.
+func (c *Conversion) Rewrites() bool {
+	return c.FromStorage.Hook != nil || c.FromStorage.Carry != nil || c.FromStorage.Restore != nil
 }
 
 // Storage is the row of the storage version: usually r.

@@ -8,6 +8,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,6 +254,9 @@ func follow(p *api.Plan, from document.Value, to *api.Resource) *document.Docume
 	root.SetString("kind", to.Kind)
 	root.SetString("apiVersion", to.GV.APIVersion())
 	copyFields(p.Copy, from, root)
+	if p.Carry != nil || p.Restore != nil {
+		carry(p, from, root)
+	}
 	if p.Hook != nil {
 		p.Hook(from, root)
 	}
@@ -262,11 +266,20 @@ func follow(p *api.Plan, from document.Value, to *api.Resource) *document.Docume
 func copyFields(fields []api.Copy, from, to document.Value) {
 	for i := range fields {
 		f := &fields[i]
-		v := from.Get(f.Name)
+		v := from.Get(cmp.Or(f.From, f.Name))
 		switch {
 		case !v.Exists():
 		case f.Below == nil:
 			to.Put(f.Name, v)
+		case f.Each && v.Kind() == document.Array:
+			list := to.SetArray(f.Name)
+			for _, e := range v.Elements() {
+				copyFields(f.Below, e, list.AppendObject())
+			}
+		case f.Each:
+			for name, e := range v.Members() {
+				copyFields(f.Below, e, to.SetObject(f.Name).SetObject(name))
+			}
 		case v.Kind() == document.Object:
 			copyFields(f.Below, v, to.SetObject(f.Name))
 		}

@@ -79,6 +79,7 @@ func TestOtherDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	addFleet(t, root)
 	run := func(name string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(name, args...)
@@ -169,6 +170,8 @@ func TestOtherDocuments(t *testing.T) {
 		t.Fatalf("%d %s", code, text)
 	}
 	keywordsHold(t, client, configMaps)
+	fleetConverts(t, client)
+	run("go", "test", "-trimpath", "-timeout", "3m", "./server/internal/conversion") // round trips of all kinds
 	_, older := ask("GET", configMaps+"/older", "", "")
 	_, today := ask("GET", configMaps+"/today", "", "")
 	if _, data, _ := strings.Cut(older, `"mood"`); data == "" || !strings.HasSuffix(today, `"mood"`+data) {

@@ -109,6 +109,8 @@ type Schema struct {
 	Deprecated bool // writers of the field are warned
 	ReadOnly   bool // what clients send is dropped, an update keeps the value: only hooks set it
 	WriteOnly  bool // for hooks: neither stored nor shown
+
+	RenamedFrom []string // x-cluster-renamed-from: names of the field in other versions of the kind
 }
 
 // WireNumber is the number of a field in the binary form of an object, inside an embedded

@@ -17,12 +17,20 @@ func conversionLiteral(res *model.Resource, hook func(method string) string) str
 		b.WriteString(", Same: true}")
 		return b.String()
 	}
+	here, there := carriedLiteral(res.GV.Version, c.OnlyHere), carriedLiteral(to.GV.Version, c.OnlyInStored)
 	for _, way := range []struct {
-		field  string
-		copies []model.Copy
-		method string
-	}{{"ToStorage", c.To, conversionName(res) + "ToStorage"}, {"FromStorage", c.From, conversionName(res) + "FromStorage"}} {
+		field          string
+		copies         []model.Copy
+		carry, restore string
+		method         string
+	}{{"ToStorage", c.To, here, there, conversionName(res) + "ToStorage"}, {"FromStorage", c.From, there, here, conversionName(res) + "FromStorage"}} {
 		fmt.Fprintf(&b, ",\n%s: api.Plan{Copy: %s", way.field, copiesLiteral(way.copies))
+		if way.carry != "" {
+			b.WriteString(", Carry: " + way.carry)
+		}
+		if way.restore != "" {
+			b.WriteString(", Restore: " + way.restore)
+		}
 		if c.Hook {
 			b.WriteString(", Hook: " + hook(way.method))
 		}
@@ -30,6 +38,20 @@ func conversionLiteral(res *model.Resource, hook func(method string) string) str
 	}
 	b.WriteString("}")
 	return b.String()
+}
+
+// carriedLiteral is the fields at the paths, which a version has and another lacks; "" for
+// none.
+func carriedLiteral(version string, paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("[]api.Carried{")
+	for _, path := range paths {
+		fmt.Fprintf(&b, "{Key: %q, Path: %#v}, ", version+":"+path, strings.Split(path, "."))
+	}
+	return strings.TrimSuffix(b.String(), ", ") + "}"
 }
 
 func copiesLiteral(copies []model.Copy) string {
@@ -40,6 +62,12 @@ func copiesLiteral(copies []model.Copy) string {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, "{Name: %q", c.Name)
+		if c.From != "" {
+			fmt.Fprintf(&b, ", From: %q", c.From)
+		}
+		if c.Each {
+			b.WriteString(", Each: true")
+		}
 		if c.Below != nil {
 			b.WriteString(", Below: " + copiesLiteral(c.Below))
 		}

@@ -38,6 +38,7 @@ func (d *documents) checkCompiled() {
 	for _, s := range d.stored {
 		d.convert(s)
 	}
+	d.checkRenames()
 }
 
 // checkFinds compiles the expressions of rules.

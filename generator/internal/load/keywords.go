@@ -66,6 +66,15 @@ func (r *reader) noteFields(s *schema.Schema) map[string]func(node) {
 	return map[string]func(node){
 		"title": r.text(&s.Title), "$comment": r.text(new(string)), "$anchor": r.text(&s.Anchor), "nullable": r.boolean(&s.Nullable),
 		"deprecated": r.boolean(&s.Deprecated), "readOnly": r.boolean(&s.ReadOnly), "writeOnly": r.boolean(&s.WriteOnly),
+		"x-cluster-renamed-from": func(n node) {
+			if n.Kind == yaml.SequenceNode {
+				r.texts(&s.RenamedFrom)(n)
+				return
+			}
+			var name string
+			r.text(&name)(n)
+			s.RenamedFrom = []string{name}
+		},
 		"examples": func(n node) {
 			for _, item := range r.items(n) {
 				var text []byte

@@ -31,7 +31,7 @@ func Load(root string) (*model.Model, error) {
 func newDocuments(root string) *documents {
 	return &documents{
 		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}, inner: map[*schema.Schema][]innerMessage{}, files: map[*yaml.Node]string{}},
-		model:  &model.Model{}, groups: map[string]*model.GroupVersion{}, types: map[string]*model.Type{},
+		model:  &model.Model{}, groups: map[string]*model.GroupVersion{}, moved: map[*schema.Schema]bool{}, types: map[string]*model.Type{},
 	}
 }
 
@@ -53,6 +53,7 @@ type documents struct {
 	groups map[string]*model.GroupVersion // by directory
 	types  map[string]*model.Type         // by ID
 	links  []link
+	moved  map[*schema.Schema]bool // fields whose earlier names a conversion uses
 	stored []stored
 }
 

@@ -101,7 +101,7 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
 		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
 		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
-		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "metadataLast": d.boolean(&res.MetadataLast), "anyFinalizer": d.boolean(&res.AnyFinalizer), "keeps": d.texts(&res.Keeps),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "metadataLast": d.boolean(&res.MetadataLast), "anyFinalizer": d.boolean(&res.AnyFinalizer), "keeps": d.texts(&res.Keeps), "carries": d.texts(&res.Carries),
 		"hiddenAnnotations": d.texts(&res.HiddenAnnotations),
 		"deprecated": func(n node) {
 			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)})

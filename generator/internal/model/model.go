@@ -87,6 +87,7 @@ type Resource struct {
 	ErrorGroup          string       // named by answers to invalid objects; "" for the own one
 	StorageVersion      string
 	StorageVersionHash  string
+	Carries             []string  // carries: dotted paths of fields that only this or only the storage version has
 	StoredAs            *Resource // the resource of the storage version; nil for its own
 	Conversion          *Conversion
 	Hooks               []string // create, update, validate, warn
@@ -148,14 +149,17 @@ type Subresource struct {
 // Same: the two types are equal. Otherwise the fields of the plans are copied, and with
 // Hook hand-written code does the rest.
 type Conversion struct {
-	Same, Hook bool
-	To, From   []Copy
+	Same, Hook             bool
+	To, From               []Copy
+	OnlyHere, OnlyInStored []string // dotted paths of the fields that one version lacks, carried in an annotation
 }
 
-// Copy is a field that both versions have: of one type, or with Below objects
-// whose fields are copied one by one.
+// Copy is a field that both versions have: of one type, or with Below an object, or with
+// Each a list or map of objects, whose fields are copied one by one.
 type Copy struct {
-	Name  string
+	Name  string // in the target
+	From  string // in the source; "" for the same
+	Each  bool
 	Below []Copy
 }
 

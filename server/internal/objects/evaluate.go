@@ -101,7 +101,7 @@ func (e *Evaluation) own() error {
 }
 
 func (e *Evaluation) hooked() bool {
-	return e.Row.Conversion != nil && e.Row.Conversion.FromStorage.Hook != nil
+	return e.Row.Conversion != nil && e.Row.Conversion.Rewrites()
 }
 
 // convert converts the object to the storage version. Rules of the written version only
@@ -269,6 +269,11 @@ func (e *Evaluation) validate() error {
 	name := e.obj.Get("metadata").Get("name").Text()
 	if e.generated {
 		name = ""
+	}
+	for i := range causes {
+		if of.Row != e.Row {
+			causes[i].Field = convert.ServedPath(e.Row.Resource, causes[i].Field)
+		}
 	}
 	return of.Row.Invalid(name, causes)
 }
