@@ -76,6 +76,11 @@ func (c *Client) DiscoveryV1() DiscoveryV1 { return DiscoveryV1{c.rest} }
 // EventsV1 gives the resources of events.k8s.io/v1.
 func (c *Client) EventsV1() EventsV1 { return EventsV1{c.rest} }
 
+// FlowcontrolApiserverV1 gives the resources of flowcontrol.apiserver.k8s.io/v1.
+func (c *Client) FlowcontrolApiserverV1() FlowcontrolApiserverV1 {
+	return FlowcontrolApiserverV1{c.rest}
+}
+
 // FlowcontrolApiserverV1beta1 gives the resources of flowcontrol.apiserver.k8s.io/v1beta1.
 func (c *Client) FlowcontrolApiserverV1beta1() FlowcontrolApiserverV1beta1 {
 	return FlowcontrolApiserverV1beta1{c.rest}
@@ -84,6 +89,11 @@ func (c *Client) FlowcontrolApiserverV1beta1() FlowcontrolApiserverV1beta1 {
 // FlowcontrolApiserverV1beta2 gives the resources of flowcontrol.apiserver.k8s.io/v1beta2.
 func (c *Client) FlowcontrolApiserverV1beta2() FlowcontrolApiserverV1beta2 {
 	return FlowcontrolApiserverV1beta2{c.rest}
+}
+
+// FlowcontrolApiserverV1beta3 gives the resources of flowcontrol.apiserver.k8s.io/v1beta3.
+func (c *Client) FlowcontrolApiserverV1beta3() FlowcontrolApiserverV1beta3 {
+	return FlowcontrolApiserverV1beta3{c.rest}
 }
 
 // InternalApiserverV1alpha1 gives the resources of internal.apiserver.k8s.io/v1alpha1.

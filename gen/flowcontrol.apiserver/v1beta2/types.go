@@ -7,6 +7,16 @@ import (
 	"github.com/capstan-dev/capstan/value"
 )
 
+// ExemptPriorityLevelConfiguration: The part of the server that is counted as that of a level whose
+// requests are always handled at once.
+type ExemptPriorityLevelConfiguration struct {
+	// Weight of the level: the others get less by its part, until it lends that. 0 when absent.
+	NominalConcurrencyShares *int32 `json:"nominalConcurrencyShares,omitempty"`
+	// How much of its part, in percent, other levels may use while this one does not need it; nothing when
+	// absent.
+	LendablePercent *int32 `json:"lendablePercent,omitempty"`
+}
+
 // FlowDistinguisherMethod: Says what makes two requests of a schema parts of different flows.
 type FlowDistinguisherMethod struct {
 	// ByUser gives every user a flow, ByNamespace every namespace that objects are asked for in.
@@ -148,6 +158,8 @@ type PriorityLevelConfigurationSpec struct {
 	Type string `json:"type"`
 	// Limits of the level; set exactly when type is Limited.
 	Limited *LimitedPriorityLevelConfiguration `json:"limited,omitempty"`
+	// Part of a level that is Exempt; absent otherwise.
+	Exempt *ExemptPriorityLevelConfiguration `json:"exempt,omitempty"`
 }
 
 // PriorityLevelConfigurationStatus: The present condition of a level.

@@ -21,8 +21,10 @@ import (
 	corev1 "github.com/capstan-dev/capstan/internal/gen/core/v1"
 	discoveryv1 "github.com/capstan-dev/capstan/internal/gen/discovery/v1"
 	eventsv1 "github.com/capstan-dev/capstan/internal/gen/events/v1"
+	flowcontrolapiserverv1 "github.com/capstan-dev/capstan/internal/gen/flowcontrol.apiserver/v1"
 	flowcontrolapiserverv1beta1 "github.com/capstan-dev/capstan/internal/gen/flowcontrol.apiserver/v1beta1"
 	flowcontrolapiserverv1beta2 "github.com/capstan-dev/capstan/internal/gen/flowcontrol.apiserver/v1beta2"
+	flowcontrolapiserverv1beta3 "github.com/capstan-dev/capstan/internal/gen/flowcontrol.apiserver/v1beta3"
 	internalapiserverv1alpha1 "github.com/capstan-dev/capstan/internal/gen/internal.apiserver/v1alpha1"
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	networkingv1 "github.com/capstan-dev/capstan/internal/gen/networking/v1"
@@ -65,6 +67,8 @@ type Hooks interface {
 	coordinationv1.Hooks
 	nodev1.Hooks
 	discoveryv1.Hooks
+	flowcontrolapiserverv1.Hooks
+	flowcontrolapiserverv1beta3.Hooks
 	flowcontrolapiserverv1beta2.Hooks
 	flowcontrolapiserverv1beta1.Hooks
 	internalapiserverv1alpha1.Hooks
@@ -74,6 +78,8 @@ type Hooks interface {
 type Conversions interface {
 	eventsv1.Conversions
 	autoscalingv1.Conversions
+	flowcontrolapiserverv1.Conversions
+	flowcontrolapiserverv1beta3.Conversions
 }
 
 // New makes the catalog, in the order of discovery: the first version of a
@@ -105,6 +111,8 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		coordinationv1.New(h),
 		nodev1.New(h),
 		discoveryv1.New(h),
+		flowcontrolapiserverv1.New(h, c),
+		flowcontrolapiserverv1beta3.New(h, c),
 		flowcontrolapiserverv1beta2.New(h),
 		flowcontrolapiserverv1beta1.New(h),
 		internalapiserverv1alpha1.New(h),
@@ -166,6 +174,8 @@ func Tables() map[string]*schema.Table {
 		"coordination/v1":               &coordinationv1.Table,
 		"node/v1":                       &nodev1.Table,
 		"discovery/v1":                  &discoveryv1.Table,
+		"flowcontrol.apiserver/v1":      &flowcontrolapiserverv1.Table,
+		"flowcontrol.apiserver/v1beta3": &flowcontrolapiserverv1beta3.Table,
 		"flowcontrol.apiserver/v1beta2": &flowcontrolapiserverv1beta2.Table,
 		"flowcontrol.apiserver/v1beta1": &flowcontrolapiserverv1beta1.Table,
 		"internal.apiserver/v1alpha1":   &internalapiserverv1alpha1.Table,

@@ -23,7 +23,9 @@ func ReconcileSpec(current, want document.Value, autoupdate string) Verdict {
 		meta.SetObject("annotations").SetString(autoupdate, text)
 		verdict = Update
 	}
-	if auto && !document.Equal(current.Get("spec"), want.Get("spec")) {
+	same := document.Equal(current.Get("spec"), want.Get("spec")) ||
+		current.At("spec", "type").Equals("Exempt") && want.At("spec", "type").Equals("Exempt") // the rest of it is its users' choice
+	if auto && !same {
 		current.Put("spec", want.Get("spec"))
 		verdict = Update
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/fairness"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 )
 
 // object is a flow schema or a priority level in memory.
@@ -138,6 +139,9 @@ func readLevel(obj document.Value) *object {
 		l.rules.Exempt, l.share.Exempt = true, true
 	}
 	l.share.Shares, l.share.Lendable = number(part.Get(shares)), number(part.Get("lendablePercent"))
+	if conversion.WithoutShares(obj) {
+		l.share.Shares = 0
+	}
 	if v := part.Get("borrowingLimitPercent"); v.Exists() {
 		n := number(v)
 		l.share.Borrowing = &n

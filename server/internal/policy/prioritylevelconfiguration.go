@@ -23,7 +23,9 @@ func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema
 	var c causes
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
 	c.handSize(spec.At("limited", "limitResponse"))
-	c.fixedSpec(name, spec, fixedPriorityLevels)
+	if !spec.Get("type").Equals("Exempt") || !spec.Get("exempt").Exists() { // which is its users' choice
+		c.fixedSpec(name, spec, fixedPriorityLevels)
+	}
 	return c.Causes
 }
 

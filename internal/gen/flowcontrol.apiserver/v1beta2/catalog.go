@@ -10,9 +10,9 @@ import (
 // New makes the catalog rows of flowcontrol.apiserver/v1beta2.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", GroupPriority: 16100, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
+		Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 2,
+		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 5,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
@@ -26,15 +26,15 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "MatchingPrecedence", Type: "string", Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
 				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Path: ".spec.distinguisherMethod.type", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
-				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: expression.NewCell(&Table, 2, "self.status.conditions.map(c, c.type == \"Dangling\", c.status)[?0].orValue(\"?\")").Show},
+				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: expression.NewCell(&Table, 5, "self.status.conditions.map(c, c.type == \"Dangling\", c.status)[?0].orValue(\"?\")").Show},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 5, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
-		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 45,
+		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "dd7165cbb8f3574e", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1beta2", Form: "283d6f982c02c9d1", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        []api.Check{api.CheckMetadata, api.CheckObject},
@@ -50,7 +50,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the priority level configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 45, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 47, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}
