@@ -281,7 +281,7 @@ func (c *comparison) newResources(v *version) {
 func preferredVersions(s *Surface) map[string]*version {
 	best := map[string]*version{}
 	for _, v := range s.versions {
-		if b := best[v.Group]; v.Served && (b == nil || v.VersionPriority > b.VersionPriority) {
+		if b := best[v.Group]; v.Served && !v.Unlisted && (b == nil || v.VersionPriority > b.VersionPriority) {
 			best[v.Group] = v
 		}
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 // The weight of a level, whose name differs from flowcontrol.apiserver/v1beta3 on. In v1 it
-// may be 0; the versions before, for which that is no weight, have the default and an
-// annotation then, as in later releases.
+// may be 0; the versions before have the default instead, and an annotation, as in later
+// releases.
 const (
 	storedShares  = "assuredConcurrencyShares"
 	laterShares   = "nominalConcurrencyShares"

@@ -23,7 +23,11 @@ func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema
 	var c causes
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
 	c.handSize(spec.At("limited", "limitResponse"))
-	if !spec.Get("type").Equals("Exempt") || !spec.Get("exempt").Exists() { // which is its users' choice
+	switch exempt := spec.Get("exempt"); {
+	case exempt.Exists() && spec.Get("type").Equals("Limited"):
+		c.Forbidden(exempt.Path(), "must be nil if the type is Limited")
+	case exempt.Exists() && spec.Get("type").Equals("Exempt"): // its users' choice
+	default:
 		c.fixedSpec(name, spec, fixedPriorityLevels)
 	}
 	return c.Causes
