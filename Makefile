@@ -40,6 +40,10 @@ verify: generate ## Fail when gen/ is stale, or has a new or orphaned file
 	@changes=$$(git status --porcelain -- gen internal/gen); \
 	if [ -n "$$changes" ]; then echo "gen/ differs from the documents; run 'make generate' and commit:"; echo "$$changes"; exit 1; fi
 
+.PHONY: docs
+docs: ## Write the documentation into site/: reference of all kinds, changes since the release, guides
+	go run ./generator docs site
+
 .PHONY: build
 build: ## Build bin/capstan
 	go build $(BUILDFLAGS) -o $(BIN) ./server/cmd/capstan

@@ -66,7 +66,7 @@ func newPatch(contentType string, body any) Patch {
 	return p
 }
 
-// difference is what a merge has to set, null for what it removes.
+// difference has the members that a merge has to set, null for those that it removes.
 func difference(old, now map[string]any) map[string]any {
 	out := map[string]any{}
 	for name := range old {

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/generator/internal/site"
 )
 
 // Main runs a command at the root of the project in the working directory, and ends the
@@ -44,7 +47,7 @@ func newRoot(root string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	all.CompletionOptions.DisableDefaultCmd = true
-	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root))
+	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root))
 	return all
 }
 
@@ -67,5 +70,18 @@ func newBaseline(root string) *cobra.Command {
 	return &cobra.Command{
 		Use: "release-baseline --version VERSION", Short: "Copy the documents to openapi/released, at a release", DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error { return releaseBaseline(root, args, cmd.OutOrStdout()) },
+	}
+}
+
+func newDocs(root string) *cobra.Command {
+	return &cobra.Command{
+		Use: "docs FOLDER", Short: "Write the documentation as a site: reference, changes since the release, guides", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pages, err := site.Write(root, args[0], time.Now())
+			if err == nil {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s/index.html and %d other files\n", args[0], pages-1)
+			}
+			return err
+		},
 	}
 }
