@@ -173,7 +173,10 @@ func TestHostileValidatingWebhooks(t *testing.T) {
 		"hangs":   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "context deadline exceeded"},
 		"garbage": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{{") }, "json parse error"},
 		"fails":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "out of order", 500) }, `an error on the server (\"out of order\")`},
-		"cut":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "failed to call webhook: Post"},
+		"metadata": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data/", http.StatusFound)
+		}, "status code 302"},
+		"cut": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "failed to call webhook: Post"},
 	} {
 		v := newReviewer(t, nil)
 		v.do(func(w http.ResponseWriter, r *http.Request) bool { c.do(w, r); return true })
@@ -184,6 +187,7 @@ func TestHostileValidatingWebhooks(t *testing.T) {
 			name, v.URL, v.caBundle(), reviewRule(`"CREATE"`, "", "v1", "configmaps"), only))
 		h.run(t, []step{{name + " and is ignored", "POST", configMaps, "", `{"metadata":{"name":"x-` + name + `","labels":{"case":"` + name + `"}}}`, 201, ""}})
 	}
+	awaitQuiet(t, "internal/admissionwebhooks.")
 }
 
 // The writes of the server's own controllers are reviewed, as those of their accounts.
