@@ -70,7 +70,7 @@ func (c Config) Validate() error {
 	case c.Impersonate.User == "" && (c.Impersonate.UID != "" || len(c.Impersonate.Groups) > 0 || len(c.Impersonate.Extra) > 0):
 		return errors.New("client configuration: impersonation needs the name of a user")
 	case c.Exec != nil:
-		if err := c.Exec.validate(); err != nil {
+		if err := c.Exec.Validate(); err != nil {
 			return fmt.Errorf("client configuration: %w", err)
 		}
 	}

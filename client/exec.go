@@ -75,7 +75,8 @@ type execStatus struct {
 	Key         string    `json:"clientKeyData"`
 }
 
-func (e *Exec) validate() error {
+// Validate reports a mistake in the description of the program.
+func (e *Exec) Validate() error {
 	modes := []string{"Never", "IfAvailable", "Always"}
 	switch {
 	case e.Command == "":

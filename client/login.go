@@ -209,7 +209,11 @@ func (c *connection) Close() error {
 // dial is a dialer whose connections are known.
 func (cs *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
-	conn, err := dialer.DialContext(ctx, network, address)
+	return cs.dialBy(ctx, dialer.DialContext, network, address)
+}
+
+func (cs *connections) dialBy(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error), network, address string) (net.Conn, error) {
+	conn, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
 	request.Header.Set("User-Agent", "kube-apiserver-admission")
 	c.as.add(request)
 	end := tracing.Call(ctx, request.Method, c.address, request.Header)
-	response, err := c.transport.RoundTrip(request) // which follows no redirect
+	response, err := c.send.RoundTrip(request) // which follows no redirect
 	if err != nil {
 		end(0, err)
 		return nil, &url.Error{Op: "Post", URL: request.URL.String(), Err: err}

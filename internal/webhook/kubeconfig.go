@@ -3,6 +3,7 @@ package webhook
 import (
 	"cmp"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/capstan-dev/capstan/client"
 )
 
 // Credentials are those of this server for a webhook.
@@ -19,6 +22,13 @@ type Credentials struct {
 	Certificate        *tls.Certificate // nil for none
 	Token              string           // a bearer token
 	Username, Password string           // for basic authentication (RFC 7617)
+
+	exec *client.Exec // makes credentials, unless there are others; nil for none
+}
+
+// byProgram reports whether a program makes the credentials: others go before it.
+func (c *Credentials) byProgram() bool {
+	return c != nil && c.exec != nil && c.Token == "" && c.Username == "" && c.Certificate == nil
 }
 
 // add adds the credentials to a request.
@@ -69,6 +79,9 @@ type login struct {
 	TokenFile       string `json:"tokenFile"`
 	Username        string `json:"username"`
 	Password        string `json:"password"`
+
+	Exec         *client.Exec    `json:"exec"`
+	AuthProvider json.RawMessage `json:"auth-provider"`
 }
 
 // ReadKubeconfig reads the place of a webhook, and the credentials for it, from a client
@@ -80,10 +93,17 @@ func ReadKubeconfig(path string) (Target, error) { return readTarget(path, false
 func ReadReceiver(path string) (Target, error) { return readTarget(path, true) }
 
 func readTarget(path string, plain bool) (t Target, err error) {
-	return t, readConfig(path, func(config *kubeconfig, read reader) error {
+	err = readConfig(path, func(config *kubeconfig, read reader) error {
 		t, err = config.target(plain, read)
 		return err
 	})
+	if err == nil && t.Credentials.byProgram() { // which may ask for a description of the server
+		var config client.Config
+		if config, _, err = client.LoadKubeconfig(path, ""); err == nil {
+			t.Credentials.exec = config.Exec
+		}
+	}
+	return t, err
 }
 
 // reader returns data, or the content of a file.
@@ -97,6 +117,11 @@ func readConfig(path string, use func(config *kubeconfig, read reader) error) er
 	var config kubeconfig
 	if err := yaml.Unmarshal(text, &config); err != nil {
 		return fmt.Errorf("%s: not a client configuration", path) // the text may hold secrets
+	}
+	for _, u := range config.Users {
+		if e := u.User.Exec; e != nil && strings.ContainsRune(e.Command, filepath.Separator) && !filepath.IsAbs(e.Command) {
+			e.Command = filepath.Join(filepath.Dir(path), e.Command)
+		}
 	}
 	err = use(&config, func(name string, data []byte) ([]byte, error) {
 		if len(data) > 0 || name == "" {
@@ -201,7 +226,15 @@ func (k *kubeconfig) target(plain bool, read reader) (t Target, err error) {
 }
 
 func (l *login) credentials(read reader) (*Credentials, error) {
-	c := &Credentials{Token: l.Token, Username: l.Username, Password: l.Password}
+	if l.AuthProvider != nil {
+		return nil, errors.New("auth-provider is not supported; use exec")
+	}
+	if l.Exec != nil {
+		if err := l.Exec.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	c := &Credentials{Token: l.Token, Username: l.Username, Password: l.Password, exec: l.Exec}
 	certificate, err := read(l.Certificate, l.CertificateData)
 	if err != nil {
 		return nil, err

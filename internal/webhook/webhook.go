@@ -61,6 +61,7 @@ type Client struct {
 	address   string       // without a query
 	as        *Credentials // nil for none
 	transport *http.Transport
+	send      http.RoundTripper // the transport, with credentials of a program
 	calls     atomic.Int64
 	closed    atomic.Bool
 }
@@ -105,6 +106,12 @@ func New(target Target, resolver Resolver) (*Client, error) {
 	} else {
 		c.transport.Proxy = http.ProxyFromEnvironment
 		c.transport.DialContext = dialer.DialContext
+	}
+	c.send = c.transport
+	if target.Credentials.byProgram() {
+		if c.send, err = target.Credentials.exec.Transport(c.transport); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }

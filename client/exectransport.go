@@ -1,0 +1,48 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+)
+
+// Transport adds the credentials that the program makes to the requests of a transport, for
+// other senders of requests than this package. It changes the transport, which must have a
+// dialer and be new.
+func (e *Exec) Transport(base *http.Transport) (http.RoundTripper, error) {
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	as, dial := newLogin(&Config{Exec: e}), base.DialContext
+	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return as.conns.dialBy(ctx, dial, network, address)
+	}
+	if base.TLSClientConfig == nil {
+		base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	base.TLSClientConfig.GetClientCertificate = as.certificate
+	return &execTransport{as, base}, nil
+}
+
+type execTransport struct {
+	login *login
+	base  *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *execTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	as, err := t.login.add(r.Context(), out.Header)
+	if err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // as a RoundTripper has to
+		}
+		return nil, err
+	}
+	response, err := t.base.RoundTrip(out)
+	if err == nil && response.StatusCode == http.StatusUnauthorized {
+		t.login.refused(as)
+	}
+	return response, err
+}
