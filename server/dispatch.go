@@ -94,7 +94,7 @@ func (d *dispatch) check(groups []*api.GroupVersion) error {
 func (s *Server) routes() http.Handler {
 	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt)
 	rt.More = s.endpoints.OpenAPI3Paths
-	rt.Add("/metrics", front.Target{Endpoint: s.endpoints.ServeMetrics, OwnRepresentation: true})
+	rt.Add("/metrics", front.Target{Endpoint: s.endpoints.ServeMetrics, OwnRepresentation: true, Draining: true})
 	rt.Add("/version", front.Target{Endpoint: s.endpoints.Version, AlwaysServed: true})
 	rt.Add("/version/", front.Target{Endpoint: s.endpoints.Version, AlwaysServed: true})
 	rt.Add("/openapi/v2", front.Target{Endpoint: s.endpoints.OpenAPI2, OwnRepresentation: true})
@@ -103,9 +103,9 @@ func (s *Server) routes() http.Handler {
 		rt.AddBelow("/openapi/", s.endpoints.OpenAPI3At)
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
-		rt.Add("/"+name, front.Target{Endpoint: s.endpoints.Health(name, ""), AlwaysServed: true})
+		rt.Add("/"+name, front.Target{Endpoint: s.endpoints.Health(name, ""), AlwaysServed: true, Draining: true})
 		rt.AddBelow("/"+name+"/", func(check string) front.Target {
-			return front.Target{Endpoint: s.endpoints.Health(name, check), EndpointPath: "/" + name, AlwaysServed: true}
+			return front.Target{Endpoint: s.endpoints.Health(name, check), EndpointPath: "/" + name, AlwaysServed: true, Draining: true}
 		})
 		for _, c := range s.healthChecks(name) {
 			rt.List("/" + name + "/" + c.Name)

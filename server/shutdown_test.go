@@ -67,7 +67,12 @@ func testDraining(t *testing.T, code int, reason string) {
 		t.Error("nobody is told when to come again")
 	}
 	h.get("/readyz").expect(t, http.StatusInternalServerError, "")
-	h.get("/livez").expect(t, http.StatusOK, "")
+	for _, path := range []string{"/livez", "/livez/ping", "/healthz", "/healthz?verbose", "/metrics"} {
+		h.get(path).expect(t, http.StatusOK, "")
+	}
+	for _, path := range []string{"/version", "/api", "/openapi/v2", "/debug/pprof/", "/nothing"} {
+		h.get(path).expect(t, code, reason)
+	}
 	last := <-held
 	last.expect(t, http.StatusGatewayTimeout, "Timeout")
 	if err := <-stopped; err != nil {

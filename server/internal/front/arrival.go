@@ -92,7 +92,7 @@ func (f *Front) shuttingDown() *api.Error {
 		e.Message = "The apiserver is shutting down, please try again later."
 		return e
 	}
-	return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
+	return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "apiserver is shutting down", RetryAfter: 1}
 }
 
 // dismiss prepares the answer to a request whose body is not read. In HTTP/1 net/http

@@ -66,7 +66,7 @@ func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
 }
 
 func (f *Front) handle(r *Request) error {
-	if !r.taken && !r.Target.AlwaysServed {
+	if !r.taken && !r.Target.Draining {
 		r.Writer.Header().Set("Connection", "close") // another server may answer
 		return f.shuttingDown()
 	}

@@ -30,7 +30,8 @@ type Target struct {
 	objects.Ref
 	Endpoint          Verb
 	EndpointPath      string          // the first step of an endpoint's path: "/healthz"
-	AlwaysServed      bool            // an endpoint that works while the server drains (health)
+	AlwaysServed      bool            // an endpoint that needs no place (health)
+	Draining          bool            // one that answers while the server drains, as in 1.25 (health, metrics)
 	unserved          catalog.Address // of a path in the form of a resource's that is not served
 	WatchPath         bool            // one of the old /watch/ paths
 	OwnRepresentation bool            // an endpoint with representations other than those of objects
