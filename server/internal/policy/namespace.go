@@ -41,13 +41,10 @@ func (p Policy) UpdateNamespace(obj, old document.Value) {
 	p.DefaultNamespace(obj)
 }
 
-// ValidateNamespace checks the phase, and the names of the finalizers, which are reported
+// ValidateNamespace checks the names of the finalizers, which are reported
 // at the list unless only they have changed.
 func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 	var c causes
-	if old.Exists() && !document.Same(obj.Get("status"), old.Get("status")) {
-		c.namespacePhase(obj)
-	}
 	list := obj.At("spec", "finalizers")
 	finalizes := old.Exists() && !document.Equal(list, old.At("spec", "finalizers"))
 	for _, finalizer := range list.Elements() {
@@ -64,15 +61,4 @@ func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 		}
 	}
 	return c.Causes
-}
-
-// namespacePhase checks that exactly a namespace being deleted is terminating.
-func (c *causes) namespacePhase(obj document.Value) {
-	phase, want := obj.At("status", "phase"), "Active"
-	if isSet(obj.At("metadata", "deletionTimestamp")) {
-		want = "Terminating"
-	}
-	if !phase.Equals(want) {
-		c.InvalidAt("status.Phase", phase, "may only be "+want)
-	}
 }

@@ -25,7 +25,6 @@ func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 	}
 	c.hostPorts(spec)
 	c.dns(spec)
-	c.podSecurity(spec)
 	if overhead := spec.Get("overhead"); !isEmpty(overhead) { // its entries have the names of limits
 		c.amounts(overhead.Path, document.Value{}, overhead)
 	}

@@ -722,7 +722,8 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{1, 2, 3, 5, 6, 7, 8, 9}}},
 		152: {Kind: schema.List, Elem: 141},
 		153: {Kind: schema.List, Elem: 154, Rules: &schema.Rules{Unique: []string{"name?"}}},
-		154: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		154: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0xf, Values: []string(nil), Than: []string(nil), Most: 253}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "must have at most 253 characters", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "name", Type: 155, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},

@@ -1039,7 +1039,8 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "readOnly", Type: 3, Number: 3},
 		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		196: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "absolute-path"}},
-		197: {Name: "core/v1.Namespace", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
+		197: {Name: "core/v1.Namespace", Kind: schema.Object, Hook: 4, Elem: -1, Demands: &schema.Demands{State: []schema.Demand(nil), Change: []schema.Demand{
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test(nil), Finds: "cel.bind(want, has(self.metadata.deletionTimestamp) ? \"Terminating\" : \"Active\", self.status == oldSelf.status || self.status.phase == want ? [] : [{\"at\": \"status.Phase\", \"of\": \"status.phase\", \"why\": \"may only be \" + want}])", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 36, Number: 1, Presence: schema.Always},
@@ -1457,7 +1458,8 @@ var Table = schema.Table{Group: "", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{1, 2, 3, 5, 6, 7, 8, 9}}},
 		262: {Kind: schema.List, Elem: 123},
 		263: {Kind: schema.List, Elem: 264, Rules: &schema.Rules{Unique: []string{"name?"}}},
-		264: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		264: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0xf, Values: []string(nil), Than: []string(nil), Most: 253}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "must have at most 253 characters", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "name", Type: 265, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},

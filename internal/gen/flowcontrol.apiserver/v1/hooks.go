@@ -4,6 +4,7 @@ package flowcontrolapiserverv1
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of flowcontrol.apiserver/v1 leave to hand-written code.
@@ -17,6 +18,13 @@ type Conversions interface {
 	FlowcontrolApiserverV1PriorityLevelConfigurationToStorage(from, to document.Value)
 	// FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage sets in to what from, of flowcontrol.apiserver/v1beta2, has in another form; the other fields are copied.
 	FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage(from, to document.Value)
+}
+
+// validation has the hooks and expressions of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -9,7 +9,7 @@ import (
 // New makes the catalog rows of flowcontrol.apiserver/v1beta1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", GroupPriority: 16100, VersionPriority: 12,
-		Table: &Table, Defaults: defaults(h)}
+		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 5,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -4,10 +4,18 @@ package flowcontrolapiserverv1beta1
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of flowcontrol.apiserver/v1beta1 leave to hand-written code.
 type Hooks interface {
+}
+
+// validation has the hooks and expressions of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

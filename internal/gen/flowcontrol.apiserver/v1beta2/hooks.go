@@ -5,6 +5,7 @@ package flowcontrolapiserverv1beta2
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of flowcontrol.apiserver/v1beta2 leave to hand-written code.
@@ -13,6 +14,13 @@ type Hooks interface {
 	ValidateFlowSchema(obj, old document.Value) []api.FieldError
 	// ValidatePriorityLevelConfiguration finds what the schema cannot say; old is absent on create.
 	ValidatePriorityLevelConfiguration(obj, old document.Value) []api.FieldError
+}
+
+// validation has the hooks and expressions of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

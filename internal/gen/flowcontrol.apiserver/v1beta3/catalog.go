@@ -9,7 +9,7 @@ import (
 // New makes the catalog rows of flowcontrol.apiserver/v1beta3.
 func New(h Hooks, c Conversions) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", GroupPriority: 16100, VersionPriority: 18,
-		Unlisted: true, Table: &Table, Defaults: defaults(h)}
+		Unlisted: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 5,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

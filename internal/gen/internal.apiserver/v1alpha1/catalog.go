@@ -10,7 +10,7 @@ import (
 // New makes the catalog rows of internal.apiserver/v1alpha1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "internal.apiserver.k8s.io", Version: "v1alpha1", GroupPriority: 16000, VersionPriority: 9,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: 3,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
@@ -18,7 +18,6 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:         true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{},
-			Hooks:             &api.Hooks{Validate: h.ValidateStorageVersion},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
 				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Path: ".status.commonEncodingVersion", Absent: "<unset>"},

@@ -3,14 +3,19 @@
 package internalapiserverv1alpha1
 
 import (
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 )
 
 // Hooks are the rules that the documents of internal.apiserver/v1alpha1 leave to hand-written code.
 type Hooks interface {
-	// ValidateStorageVersion finds what the schema cannot say; old is absent on create.
-	ValidateStorageVersion(obj, old document.Value) []api.FieldError
+}
+
+// validation has the hooks and expressions of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Finds: expression.NewFinder(&Table).Find,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

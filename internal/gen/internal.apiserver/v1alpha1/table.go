@@ -14,14 +14,17 @@ var Table = schema.Table{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"
 		{Name: "StorageVersionStatus", Type: 20},
 	},
 	Types: []schema.Type{
-		0: {Name: "internal.apiserver/v1alpha1.ServerStorageVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		0: {Name: "internal.apiserver/v1alpha1.ServerStorageVersion", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test(nil), Finds: "self.encodingVersion in self.decodableVersions ? \"\" : \"decodableVersions must include encodingVersion \" + self.encodingVersion", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "decodableVersions", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "apiServerID", Type: 1, Number: 1, ByRules: true},
 			{Name: "encodingVersion", Type: 1, Number: 2},
 			{Name: "decodableVersions", Type: 2, Number: 3},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 1, 3, 2, 0}, Checks: []uint16{0}}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Kind: schema.List, ListType: schema.ListSet, Elem: 1},
-		3: {Name: "internal.apiserver/v1alpha1.StorageVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		3: {Name: "internal.apiserver/v1alpha1.StorageVersion", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{
+			schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x3, Values: []string(nil), Than: []string(nil), Most: 0}}, Then: []schema.Test(nil), Finds: "self.metadata.name.contains(\".\") ? \"\" : \"name must be in the form of <group>.<resource>\"", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "metadata.name", Shown: "", Shows: []string(nil), Why: "", Turn: "status.conditions", Hides: ""},
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test(nil), Finds: "cel.bind(all, self.status.storageVersions.map(s, s.encodingVersion), cel.bind(common, size(all) == 0 || all.exists(v, v != all[0]) ? \"\" : all[0], common == \"\" ? (has(self.status.commonEncodingVersion) ? \"should be nil if servers do not agree on the version, or if there is no server reporting the supported versions yet\" : \"\") : self.status.commonEncodingVersion != common ? \"the common encoding version is \" + common : \"\"))", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "status.commonEncodingVersion", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 4, Number: 1, Presence: schema.Always},

@@ -16,8 +16,6 @@ type Hooks interface {
 	CreateIngress(obj document.Value)
 	// DefaultNetworkPolicySpec sets the defaults of NetworkPolicySpec that depend on other fields.
 	DefaultNetworkPolicySpec(v document.Value)
-	// ValidateIPBlock finds what the schema cannot say of a IPBlock, wherever it is.
-	ValidateIPBlock(v document.Value) []api.FieldError
 	// ValidateIngress finds what the schema cannot say; old is absent on create.
 	ValidateIngress(obj, old document.Value) []api.FieldError
 	// WarnIngress says what its author should know of a valid Ingress; old is absent on create.
@@ -28,9 +26,6 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Finds: expression.NewFinder(&Table).Find,
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateIPBlock,
-		},
 	}
 }
 

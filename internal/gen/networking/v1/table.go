@@ -72,7 +72,8 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 			{Name: "paths", Type: 11, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		11: {Kind: schema.List},
-		12: {Name: "networking/v1.IPBlock", Kind: schema.Object, Check: 1, Elem: -1, Fields: []schema.Field{
+		12: {Name: "networking/v1.IPBlock", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{
+			schema.Demand{If: []schema.Test{schema.Test{Path: []string{"except"}, Is: 0x3, Values: []string(nil), Than: []string(nil), Most: 0}}, Then: []schema.Test(nil), Finds: "!isCIDR(self.cidr) ? [] : cel.bind(bad, self.except.map(e, isCIDR(e)).indexOf(false), (bad < 0 ? self.except : self.except.slice(0, bad)).transformList(i, e, cidr(e).prefixLength() <= cidr(self.cidr).prefixLength() || !cidr(self.cidr).containsIP(cidr(e).ip()), {\"at\": \"except[\" + string(i) + \"]\", \"why\": \"must be a strict subset of `cidr`\"}) + (bad < 0 ? [] : [{\"at\": \"except[\" + string(bad) + \"]\", \"why\": \"not a valid CIDR\"}]))", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "cidr", Type: 13, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "except", Type: 14, Number: 2},
 		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},

@@ -10,13 +10,12 @@ import (
 // New makes the catalog rows of networking/v1alpha1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1alpha1", GroupPriority: 17200, VersionPriority: 1,
-		Table: &Table, Defaults: defaults(h)}
+		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"cc"}, StorageVersion: "v1alpha1", Form: "5306e88669cb3959", StorageVersionHash: "iC0u25BTSsc=", NameFormat: "dns1123-subdomain",
 			Checks:     []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
-			Hooks:      &api.Hooks{Validate: h.ValidateClusterCIDR},
 			Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster CIDR.", Path: ".metadata.name"},
