@@ -111,12 +111,12 @@ func (f *feed) run(ctx context.Context) {
 			continue
 		}
 		f.log.Warn("controllers cannot read the store, they try again", "error", err, "delay", feedRetry)
-		pause(ctx, feedRetry)
+		Pause(ctx, feedRetry)
 	}
 }
 
-// pause returns after d, or when ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// Pause returns after d, or when ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -151,9 +151,9 @@ func (f *feed) scan(ctx context.Context) error {
 			}
 			switch seen++; {
 			case seen == scanChunk:
-				pause(ctx, scanPause)
+				Pause(ctx, scanPause)
 			case seen%scanChunk == 0:
-				pause(ctx, scanRest)
+				Pause(ctx, scanRest)
 			}
 			return ctx.Err() == nil
 		})

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -65,7 +66,7 @@ func (c *Controllers) keepBootstrapped(ctx context.Context) {
 			return
 		}
 		c.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", c.cfg.Pauses.Retry)
-		wait(ctx, c.cfg.Pauses.Retry)
+		controller.Pause(ctx, c.cfg.Pauses.Retry)
 	}
 }
 

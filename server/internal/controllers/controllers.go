@@ -242,21 +242,11 @@ func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name s
 	return err
 }
 
-// wait returns after d, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
 // every calls do periodically, until ctx ends. A failure is logged, and retried the next
 // time.
 func (c *Controllers) every(ctx context.Context, pause time.Duration, what string, do func(context.Context) error) {
 	c.background.Go(func() {
-		for wait(ctx, pause); ctx.Err() == nil; wait(ctx, pause) {
+		for controller.Pause(ctx, pause); ctx.Err() == nil; controller.Pause(ctx, pause) {
 			if err := do(ctx); err != nil && ctx.Err() == nil {
 				c.log.Error("cannot look after "+what, "error", err)
 			}

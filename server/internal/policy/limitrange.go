@@ -36,9 +36,3 @@ func addMissing(of document.Value, name string, from document.Value) {
 		}
 	}
 }
-
-// bound is one of the amounts of a resource in a limit range.
-type bound struct {
-	amounts, v document.Value
-	what       string
-}

@@ -19,16 +19,10 @@ func (Policy) CreatePersistentVolume(obj document.Value) {
 	obj.SetObject("status").SetString("phase", "Pending")
 }
 
-// ValidatePersistentVolume checks a volume's size and source, and that the
-// source stays.
+// ValidatePersistentVolume checks a volume's source, and that it stays.
 func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	capacity := spec.Get("capacity")
-	if isEmpty(capacity) {
-		c.Required(member(spec, "capacity"), "")
-	}
-	c.volumeCapacity(spec, capacity)
 	c.persistentSource(obj.At("metadata", "name").Text(), spec)
 	if !old.Exists() {
 		return c.Causes
@@ -61,17 +55,6 @@ func sameSource(name string, now, before document.Value) bool {
 func (c *causes) fixed(field string, now, before document.Value) {
 	if !document.Equal(now, before) {
 		c.InvalidAt(field, now, "field is immutable")
-	}
-}
-
-// volumeCapacity checks that a volume has a size, and no other capacity.
-func (c *causes) volumeCapacity(spec, capacity document.Value) {
-	if capacity.Len() != 1 || !capacity.Get("storage").Exists() {
-		c.NotSupportedAt(member(spec, "capacity"), capacity, "storage")
-	}
-	for name, v := range capacity.Members() {
-		c.notNegative(key(capacity, name), v)
-		c.positive(key(capacity, name), v)
 	}
 }
 

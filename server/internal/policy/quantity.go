@@ -94,13 +94,6 @@ func isFine(text string) bool {
 	return strings.HasSuffix(text, "n") || strings.HasSuffix(text, "u") || strings.Contains(text, "e-")
 }
 
-// notNegative checks that an amount is at least zero.
-func (c *causes) notNegative(field string, v document.Value) {
-	if q := amount(v); q.Value() < 0 {
-		c.InvalidAt(field, v, "must be a valid resource quantity")
-	}
-}
-
 // positive checks that an amount is more than zero.
 func (c *causes) positive(field string, v document.Value) {
 	if q := amount(v); q.Sign() <= 0 {

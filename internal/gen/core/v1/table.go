@@ -1152,7 +1152,9 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "apiVersion", Type: 1},
 			{Name: "path", Type: 1, Number: 1},
 		}, Index: schema.Index{Names: []uint16{0, 3, 1, 0, 2, 0, 0, 0}}},
-		220: {Name: "core/v1.PersistentVolume", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		220: {Name: "core/v1.PersistentVolume", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"spec", "capacity"}, Is: 0x3, Values: []string(nil), Than: []string(nil), Most: 0}}, Finds: "", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""},
+			schema.Demand{If: []schema.Test(nil), Then: []schema.Test(nil), Finds: "(size(self.spec.capacity) == 1 && \"storage\" in self.spec.capacity ? [] : [{\"cause\": \"unsupported\", \"why\": \"supported values: \\\"storage\\\"\"}]) + self.spec.capacity.transformList(k, v, (sign(quantity(v)) < 0 ? [{\"at\": \"spec.capacity[\" + k + \"]\", \"why\": \"must be a valid resource quantity\"}] : []) + (sign(quantity(v)) <= 0 ? [{\"at\": \"spec.capacity[\" + k + \"]\", \"why\": \"must be greater than zero\"}] : [])).flatten()", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "spec.capacity", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 36, Number: 1, Presence: schema.Always},
