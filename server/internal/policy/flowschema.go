@@ -23,10 +23,16 @@ const fixedRules = `"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources
 func (Policy) ValidateFlowSchema(obj, _ document.Value) []schema.Cause {
 	var c causes
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
-	if want := fixedFlowSchemas[name]; want != "" && string(spec.AppendJSON(nil)) != want {
+	c.fixedSpec(name, spec, fixedFlowSchemas)
+	return c.Causes
+}
+
+// fixedSpec compares objects that the server depends on with their only permitted spec,
+// given as canonical JSON.
+func (c *causes) fixedSpec(name string, spec document.Value, fixed map[string]string) {
+	if want := fixed[name]; want != "" && string(spec.AppendJSON(nil)) != want {
 		c.Invalid(spec, "spec of '"+name+"' must equal the fixed value")
 	}
-	return c.Causes
 }
 
 // oneOf refuses a missing or unsupported text in a member.

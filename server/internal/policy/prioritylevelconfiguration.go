@@ -12,10 +12,24 @@ import (
 // 64, and a few have to be left over to be fair.
 const maxHandBits = 60
 
+// fixedPriorityLevels are the fixed specs of the levels with these names.
+var fixedPriorityLevels = map[string]string{
+	"exempt":    `{"type":"Exempt"}`,
+	"catch-all": `{"type":"Limited","limited":{"assuredConcurrencyShares":5,"limitResponse":{"type":"Reject"}}}`,
+}
+
 // ValidatePriorityLevelConfiguration checks the limits of a level.
 func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema.Cause {
 	var c causes
-	c.handSize(obj.At("spec", "limited", "limitResponse"))
+	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
+	c.handSize(spec.At("limited", "limitResponse"))
+	switch exempt := spec.Get("exempt"); {
+	case exempt.Exists() && spec.Get("type").Equals("Limited"):
+		c.Forbidden(exempt.Path(), "must be nil if the type is Limited")
+	case exempt.Exists() && spec.Get("type").Equals("Exempt"): // its users' choice
+	default:
+		c.fixedSpec(name, spec, fixedPriorityLevels)
+	}
 	return c.Causes
 }
 
