@@ -12,6 +12,7 @@ import (
 
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server"
 )
 
@@ -99,6 +100,9 @@ func groupsOf(h *harness, newer newerResources) []string {
 	var list v1.APIGroupList
 	parse(h, "/apis", &list)
 	for _, g := range list.Groups {
+		if strings.Contains(g.Name, ".") && !strings.HasSuffix(g.Name, "."+profile.GroupSuffix) {
+			continue // not a part of the release
+		}
 		var alone v1.APIGroup
 		parse(h, "/apis/"+g.Name, &alone)
 		alone.TypeMeta = g.TypeMeta

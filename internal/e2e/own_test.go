@@ -2,11 +2,18 @@ package e2e
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // TestOwnAPI makes a module for an API of its own, outside of this repository, and works
@@ -61,6 +68,7 @@ func TestOwnAPI(t *testing.T) {
 	if text := string(get("/apis/fleet.example.com/v1/namespaces/default/trucks/a")); !strings.Contains(text, `"apiVersion":"fleet.example.com/v1"`) {
 		t.Error(text)
 	}
+	t.Run("dev", func(t *testing.T) { followsDocuments(t, dir) })
 	type document struct {
 		Info        struct{ Title, Version string }
 		Definitions map[string]json.RawMessage
@@ -81,4 +89,79 @@ func TestOwnAPI(t *testing.T) {
 			t.Errorf("/openapi/v2 lacks %s", name)
 		}
 	}
+}
+
+// followsDocuments changes documents of a module while capstan-gen dev serves it.
+func followsDocuments(t *testing.T, dir string) {
+	build := exec.Command("go", "build", "-trimpath", "-o", "capstan-gen", "github.com/capstan-dev/capstan/generator/cmd/capstan-gen")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var log lockedBuffer
+	data := t.TempDir()
+	cmd := exec.Command(filepath.Join(dir, "capstan-gen"), "dev", "--data-dir", data, "--secure-port", freePort(t))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, log.String())
+		}
+	})
+	// ask repeats a request until its answer has a text: servers come and go meanwhile.
+	ask := func(method, path, body, want string) {
+		t.Helper()
+		var last string
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(data, "admin.kubeconfig"))
+			if err != nil {
+				last = err.Error()
+				continue
+			}
+			client, err := rest.UnversionedRESTClientFor(rawConfig(config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := client.Verb(method).AbsPath(path).SetHeader("Content-Type", "application/json").Body([]byte(body)).DoRaw(testContext(t))
+			if last = string(text); strings.Contains(last, want) {
+				return
+			} else if err != nil {
+				last += err.Error()
+			}
+		}
+		t.Fatalf("%s %s answers %s, want %s\n%s", method, path, last, want, log.String())
+	}
+	edit := func(from, to string) {
+		t.Helper()
+		path := filepath.Join(dir, "schemas", "fleet", "v1beta1", "Truck.yaml")
+		text, err := os.ReadFile(path)
+		if err != nil || strings.Count(string(text), from) != 1 {
+			t.Fatalf("%v: %q is not once in\n%s", err, from, text)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const trucks = "/apis/fleet.example.com/v1beta1/namespaces/default/trucks"
+	ask(http.MethodPost, trucks, `{"metadata":{"name":"kept"},"spec":{"size":3}}`, `"color":"Blue"`)
+	edit("default: Blue", "default: Bleu")
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), "Truck.yaml:20: the default of color does not fit"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the mistake is not shown\n%s", log.String())
+		}
+	}
+	ask(http.MethodGet, trucks+"/kept", "", `"color":"Blue"`)
+	edit("default: Bleu", "default: Blue")
+	edit("Size in centimetres.", "Size in inches.")
+	ask(http.MethodGet, "/openapi/v3/apis/fleet.example.com/v1beta1", "", "Size in inches.")
+	ask(http.MethodGet, trucks+"/kept", "", `"size":3`)
+}
+
+// rawConfig is a configuration for requests by path.
+func rawConfig(config *rest.Config) *rest.Config {
+	config.ContentConfig = rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()}
+	return config
 }

@@ -8,6 +8,14 @@ import (
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
+// dropOwn removes the group versions of groups that are not a part of the release: those of
+// another domain.
+func dropOwn(m *model.Model) {
+	m.GroupVersions = slices.DeleteFunc(m.GroupVersions, func(gv *model.GroupVersion) bool {
+		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, "."+m.Profile.GroupSuffix)
+	})
+}
+
 // dropNewer removes from the model the resources of testdata/newer.tsv, which 1.25 does not
 // have, with the types that only they have: kinds, those below them without facts, and
 // group versions of nothing else.
