@@ -42,6 +42,7 @@ func TestOwnAPI(t *testing.T) {
 
 	in(dir, "go", "tool", "capstan-gen", "new", "kind", "Depot", "--scope", "Cluster")
 	in(dir, "go", "tool", "capstan-gen", "new", "version", "fleet/v1")
+	addConvoys(t, dir)
 	in(dir, "go", "tool", "capstan-gen", "generate")
 	in(dir, "go", "build", "-o", "server", ".")
 
@@ -69,6 +70,20 @@ func TestOwnAPI(t *testing.T) {
 		t.Error(text)
 	}
 	t.Run("dev", func(t *testing.T) { followsDocuments(t, dir) })
+	const convoys = "/namespaces/default/convoys"
+	if text, err := post("/apis/fleet.example.com/v1beta1"+convoys, `{"metadata":{"name":"a"},"spec":{"speed":40,"mode":"Night","template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}}`); err != nil ||
+		!strings.Contains(string(text), `"lights":"bright"`) || !strings.Contains(string(text), `"imagePullPolicy":"Always"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	if text := string(get("/apis/fleet.example.com/v1" + convoys + "/a")); !strings.Contains(text, `"velocity":40`) {
+		t.Error(text)
+	}
+	if text, err := post("/apis/fleet.example.com/v1"+convoys, `{"metadata":{"name":"b"},"spec":{"velocity":60,"mode":"Night"}}`); err == nil || !strings.Contains(string(text), "too fast at night") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if text := string(get("/apis/fleet.example.com/v1beta1" + convoys + "/a/scale")); !strings.Contains(text, `"replicas":1`) {
+		t.Error(text)
+	}
 	type document struct {
 		Info        struct{ Title, Version string }
 		Definitions map[string]json.RawMessage
@@ -90,6 +105,45 @@ func TestOwnAPI(t *testing.T) {
 		}
 	}
 }
+
+// addConvoys adds a kind with hooks of all sorts, built-in types and a renamed field to
+// both versions of a module.
+func addConvoys(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "own"))); err != nil {
+		t.Fatal(err)
+	}
+	for version, more := range map[string]string{"v1beta1": `
+    generation: true
+    hooks: [create, update, status, validate, warn]
+    subresources:
+      status: {}
+      scale: {specReplicas: .spec.replicas, statusReplicas: .status.replicas, selector: .spec.selector}
+    columns:
+      - {name: Fast, shows: 'self.spec.speed > 50 ? "yes" : "no"', description: Whether it is fast.}
+      - {name: Long, cell: long, description: Whether it is long.}
+    selectable: [spec.mode]
+`, "v1": `
+    storedAs: fleet/v1beta1/Convoy
+    hooks: [validate, convert]
+    subresources:
+      status: {}
+`} {
+		path := filepath.Join(dir, "openapi", "fleet", version+".yaml")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const head = "x-cluster-resources:\n"
+		now := strings.Replace(string(text), head, head+"  convoys:\n    kind: Convoy\n    scope: Namespaced"+more, 1)
+		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// devLimit bounds the time of a change on a machine that does much else.
+const devLimit = 4 * time.Minute
 
 // followsDocuments changes documents of a module while capstan-gen dev serves it.
 func followsDocuments(t *testing.T, dir string) {
@@ -115,7 +169,7 @@ func followsDocuments(t *testing.T, dir string) {
 	ask := func(method, path, body, want string) {
 		t.Helper()
 		var last string
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(devLimit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(data, "admin.kubeconfig"))
 			if err != nil {
 				last = err.Error()
@@ -132,7 +186,7 @@ func followsDocuments(t *testing.T, dir string) {
 				last += err.Error()
 			}
 		}
-		t.Fatalf("%s %s answers %s, want %s\n%s", method, path, last, want, log.String())
+		t.Fatalf("%s %s answers %.300s, want %s\n%s", method, path, last, want, log.String())
 	}
 	edit := func(from, to string) {
 		t.Helper()
@@ -148,7 +202,7 @@ func followsDocuments(t *testing.T, dir string) {
 	const trucks = "/apis/fleet.example.com/v1beta1/namespaces/default/trucks"
 	ask(http.MethodPost, trucks, `{"metadata":{"name":"kept"},"spec":{"size":3}}`, `"color":"Blue"`)
 	edit("default: Blue", "default: Bleu")
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), "Truck.yaml:20: the default of color does not fit"); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(devLimit); !strings.Contains(log.String(), "Truck.yaml:20: the default of color does not fit"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the mistake is not shown\n%s", log.String())
 		}

@@ -31,7 +31,7 @@ func Catalog(m *model.Model) ([]File, error) {
 		if !gv.Served {
 			continue
 		}
-		g, err := newCatalogGroup(gv, m.Module != "")
+		g, err := newCatalogGroup(m, gv)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,8 @@ func discoveryOrder(a, b catalogGroup) int {
 type catalogGroup struct {
 	*model.GroupVersion
 	Package    string
-	Outside    bool // of another module, whose hooks see public types only
+	Outside    bool            // of another module, whose hooks see public types only
+	provided   map[string]bool // methods that this module has for built-in types in tables of another
 	Preferred  bool
 	Validates  bool // some type or resource has a validate hook
 	Finds      bool // some type has a rule with an expression
@@ -130,8 +131,8 @@ type catalogSubresource struct {
 	Scale                string // Go literal, "" for none
 }
 
-func newCatalogGroup(gv *model.GroupVersion, outside bool) (catalogGroup, error) {
-	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir), Outside: outside}
+func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, error) {
+	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir), Outside: m.Module != "", provided: providedHooks(m, gv.Table)}
 	g.addTypeHooks()
 	for i, res := range gv.Resources {
 		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
@@ -209,15 +210,15 @@ func (g *catalogGroup) column(res *model.Resource, c model.Column) catalogColumn
 func (g *catalogGroup) addTypeHooks() {
 	g.Defaults = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Hook })
 	for _, name := range g.Defaults {
-		g.Methods = append(g.Methods, hookMethod{"Default" + name, "(v document.Value)", "sets the defaults of " + name + " that depend on other fields."})
+		g.method(hookMethod{"Default" + name, "(v document.Value)", "sets the defaults of " + name + " that depend on other fields."})
 	}
 	g.Checks = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Check })
 	for _, name := range g.Checks {
-		g.Methods = append(g.Methods, hookMethod{"Validate" + name, "(v document.Value) []api.FieldError", "finds what the schema cannot say of a " + name + ", wherever it is."})
+		g.method(hookMethod{"Validate" + name, "(v document.Value) []api.FieldError", "finds what the schema cannot say of a " + name + ", wherever it is."})
 	}
 	g.Skips = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Skip })
 	for _, name := range g.Skips {
-		g.Methods = append(g.Methods, hookMethod{"Skip" + name, "(v document.Value) []string", "names the members that are not validated in a " + name + "."})
+		g.method(hookMethod{"Skip" + name, "(v document.Value) []string", "names the members that are not validated in a " + name + "."})
 	}
 	g.Validates = len(g.Checks) > 0
 	finds := func(d schema.Demand) bool { return d.Finds != "" }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // The code of another module cannot import this one's internal packages. It has the same
@@ -30,10 +31,45 @@ func (g *catalogGroup) publish() {
 func (g *catalogGroup) Hook(adapter, method string) string { return g.adapted("h", adapter, method) }
 
 func (g *catalogGroup) adapted(receiver, adapter, method string) string {
-	if g.Outside {
+	switch {
+	case g.provided[method]:
+		return "builtin.Hooks()." + method
+	case g.Outside:
 		return fmt.Sprintf("object.%s(%s.%s)", adapter, receiver, method)
 	}
 	return receiver + "." + method
+}
+
+// method asks the hand-written code for a hook, unless it has it already.
+func (g *catalogGroup) method(m hookMethod) {
+	if !g.provided[m.Name] {
+		g.Methods = append(g.Methods, m)
+	}
+}
+
+// providedHooks are the hooks of the built-in types in the table of another module.
+func providedHooks(m *model.Model, table *schema.Table) map[string]bool {
+	provided := map[string]bool{}
+	for _, gv := range m.GroupVersions {
+		if !gv.BuiltIn {
+			continue
+		}
+		for i := range table.Types {
+			if name, of := strings.CutPrefix(table.Types[i].Name, gv.Dir+"."); of {
+				for _, hook := range []string{"Default", "Validate", "Skip"} {
+					provided[hook+name] = true
+				}
+			}
+		}
+	}
+	return provided
+}
+
+// UsesBuiltin reports whether the hooks' file refers to the hooks of built-in types.
+func (g *catalogGroup) UsesBuiltin() bool {
+	return slices.ContainsFunc(g.Defaults, func(n string) bool { return g.provided["Default"+n] }) ||
+		slices.ContainsFunc(g.Checks, func(n string) bool { return g.provided["Validate"+n] }) ||
+		slices.ContainsFunc(g.Skips, func(n string) bool { return g.provided["Skip"+n] })
 }
 
 // UsesAPI, UsesObject and AdaptsHooks report what the hooks' file and the catalog's import.
@@ -60,7 +96,7 @@ func Outside(m *model.Model) ([]File, error) {
 		if !gv.Served {
 			continue
 		}
-		g, err := newCatalogGroup(gv, true)
+		g, err := newCatalogGroup(m, gv)
 		if err != nil {
 			return nil, err
 		}

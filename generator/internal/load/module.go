@@ -55,6 +55,12 @@ func (r *reader) read(name string) ([]byte, error) {
 	return schemas.Documents.ReadFile(rest)
 }
 
+// builtIn reports whether a module can refer to a built-in schema by this name.
+func (r *reader) builtIn(name string) bool {
+	_, err := fs.Stat(schemas.Documents, strings.TrimPrefix(name, "schemas/"))
+	return r.module != "" && err == nil
+}
+
 // own reports whether a file may be one of the project's: a module has groups of its own.
 func (d *documents) own(name string) bool {
 	if d.module == "" {

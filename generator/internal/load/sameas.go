@@ -49,7 +49,7 @@ func (d *documents) merged(n, at node, find func(node) (node, bool)) node {
 // otherDocument finds the document that is named at a place.
 func (d *documents) otherDocument(at node) (node, bool) {
 	name := "schemas" + at.Value + ".yaml"
-	if !slices.Contains(d.list("schemas", "schemas/examples"), name) {
+	if !slices.Contains(d.list("schemas", "schemas/examples"), name) && !d.builtIn(name) {
 		d.fail(at.pos(), "write /<group>/<version>/<Kind>", "no schema document for %s", at.Value)
 		return node{}, false
 	}
