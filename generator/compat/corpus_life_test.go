@@ -81,7 +81,7 @@ var lifeRows = []row{
 	change("a gate goes that was deprecated long ago", "", promise, "  Old: {stage: deprecated, wasStable: true, since: \"1.3\"}\n", ""),
 	{name: "a stable gate goes too early", want: "E:gate-removed", before: []edit{{promise, `Fast: {stage: stable, since: "1.2"}`, `Fast: {stage: stable, since: "1.5"}`}}, now: []edit{{promise, "  Fast: {stage: stable, since: \"1.2\"}\n", ""}}},
 	change("a gate of a beta feature goes after a release", "", promise, "  Young: {stage: deprecated, since: \"1.5\"}\n", ""),
-	change("a gate is off", "E:gate-default-changed", promise, `{stage: beta, since: "1.4"}`, `{stage: beta, off: true, since: "1.4"}`),
+	change("a gate is off", "E:gate-default-changed", promise, `{stage: beta, since: "1.4"}`, `{stage: beta, enabled: false, since: "1.4"}`),
 	change("a gate becomes beta and is on", "", promise, "Slow: {stage: alpha}", `Slow: {stage: beta, since: "1.6"}`),
 	change("a gate becomes stable", "", promise, `Rush: {stage: beta, since: "1.4"}`, `Rush: {stage: stable, since: "1.6"}`),
 	change("a gate becomes alpha", "E:gate-stage-lowered", promise, `Rush: {stage: beta, since: "1.4"}`, "Rush: {stage: alpha}"),

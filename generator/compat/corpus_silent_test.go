@@ -58,7 +58,6 @@ var silentRows = []row{
 	change("creates are checked twice", "", shop, "    kind: Order\n", "    kind: Order\n    checksOnCreate: 2\n"),
 	change("a resource is described by a comment", "", shop, "  orders:\n", "  # Wishes.\n  orders:\n"),
 	change("resources are in another order", "", beta1, "  orders:\n"+betaLine+coupons, coupons+"  orders:\n"+betaLine),
-	change("the document has servers", "", shop, "paths: {}", "paths: {}\nservers: [{url: /}]"),
 	change("a beta enum gets a value", "", idea, "[Good, Bad]", "[Good, Bad, Fair]"),
 	change("a beta bound is wider", "", coupon, "maximum: 100", "maximum: 1000"),
 	change("a beta text is longer", "", coupon, "maxLength: 20", "maxLength: 21"),

@@ -52,10 +52,21 @@ var widerChecks = map[string][]string{
 // within reports whether all strings of the set are in the other one, as far as that can be
 // seen; else a reason.
 func (t texts) within(o texts) (why string) {
-	t, o = t.plain(), o.plain()
+	t = t.plain()
 	for _, p := range t.patterns {
 		least, most := lengths(p)
 		t.least, t.most = max(t.least, least), min(t.most, most)
+	}
+	patterns := slices.Clone(o.patterns)
+	for _, check := range o.checks {
+		if slices.ContainsFunc(t.checks, func(c string) bool { return c == check || slices.Contains(widerChecks[c], check) }) {
+			continue
+		}
+		as, ok := checkPatterns[check]
+		if !ok {
+			return "it has to be a " + check
+		}
+		patterns, o.most = append(patterns, as.pattern), min(o.most, as.most)
 	}
 	if t.least < o.least {
 		return fmt.Sprintf("it has to have %d characters", o.least)
@@ -63,15 +74,7 @@ func (t texts) within(o texts) (why string) {
 	if t.most > o.most {
 		return fmt.Sprintf("it may have %d characters only", o.most)
 	}
-	for _, check := range o.checks {
-		if _, ok := checkPatterns[check]; ok {
-			continue // among the patterns
-		}
-		if !slices.ContainsFunc(t.checks, func(c string) bool { return c == check || slices.Contains(widerChecks[c], check) }) {
-			return "it has to be a " + check
-		}
-	}
-	for _, p := range o.patterns {
+	for _, p := range patterns {
 		if !slices.Contains(t.patterns, p) && !included(t.patterns, t.most, p) {
 			return "it has to match " + p
 		}
@@ -82,15 +85,19 @@ func (t texts) within(o texts) (why string) {
 // plain replaces named checks by their patterns. A check keeps its name too, for those that
 // are wider than it.
 func (t texts) plain() texts {
-	p := texts{patterns: slices.Clone(t.patterns), least: t.least, most: t.most}
+	p := texts{patterns: slices.Clone(t.patterns), checks: t.checks, least: t.least, most: t.most}
 	for _, c := range t.checks {
 		if as, ok := checkPatterns[c]; ok {
 			p.patterns, p.most = append(p.patterns, as.pattern), min(p.most, as.most)
+		} else if most, ok := checkLengths[c]; ok {
+			p.most = min(p.most, most)
 		}
-		p.checks = append(p.checks, c)
 	}
 	return p
 }
+
+// checkLengths are the greatest lengths of other named checks.
+var checkLengths = map[string]int{"port-name": 15, "host-name": 253, "domain-name": 254, "wildcard-name": 253, "qualified-name": 317, "port-number": 20}
 
 // holds reports whether one string is in the set.
 func (t texts) holds(s string) bool {

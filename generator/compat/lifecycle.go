@@ -157,7 +157,7 @@ func (c *comparison) deprecation(u use, path string, v *version, old, now *model
 	if version != "" && stabilityOfName(version) < u.stable && now.Replacement != old.Replacement {
 		find("resource-replacement-unstable", "gives way to %s, which is less stable", now.Replacement)
 	}
-	if now.DeprecatedSince != "" && old.DeprecatedSince == "" && u.stable > alpha {
+	if now.DeprecatedSince != "" && (old.DeprecatedSince == "" || now.Replacement != old.Replacement) && u.stable > alpha && !c.suffixChanged() {
 		others := c.successors(v, now)
 		served := func(o *model.GroupVersion) bool {
 			return stabilityOf(o.Stability) >= u.stable && c.old.served(o.Group, o.Version).hasKind(now.Kind)
@@ -165,7 +165,7 @@ func (c *comparison) deprecation(u use, path string, v *version, old, now *model
 		switch {
 		case version != "" && stabilityOfName(version) >= u.stable && !c.old.served(group, version).hasKind(cmp.Or(kind, now.Kind)):
 			find("deprecated-before-successor", "is deprecated for %s, which no release has served", now.Replacement)
-		case version == "" && len(others) > 0 && !slices.ContainsFunc(others, served):
+		case version == "" && old.DeprecatedSince == "" && len(others) > 0 && !slices.ContainsFunc(others, served):
 			find("deprecated-before-successor", "is deprecated, and no release has served a version of it that is as stable")
 		}
 	}

@@ -223,7 +223,7 @@ func (m *manifest) memberOf(name string, key, value place, required bool) *membe
 	t := m.shape(value)
 	u := &member{usage: usage{shape: t, atomic: t.atomic}, name: name, pos: schema.Position{File: m.file, Line: lineAt(key)}, required: required, published: required}
 	if d := value.at("default"); d.here() {
-		u.def = d.json()
+		u.def, u.defaulted = d.json(), true
 	}
 	u.mergeKey = value.extension("patch-merge-key").text()
 	if strategies := value.extension("patch-strategy").text(); strategies != "" {
@@ -250,7 +250,7 @@ func (m *manifest) kind(t *shape, at place) {
 		t.kind = "object"
 		if extra.Node != nil && extra.Kind == yaml.MappingNode && !at.at("properties").here() {
 			t.kind = "map"
-		} else if extra.yes() || m.structural == false && !at.at("properties").here() {
+		} else if extra.yes() || !m.structural && !at.at("properties").here() {
 			t.open = true
 		}
 	case len(words) != 1:

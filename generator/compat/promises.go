@@ -26,7 +26,7 @@ func (p promises) on(gate string) bool {
 func (c *comparison) promises() {
 	old, now := c.old.promises.Promises, c.now.promises.Promises
 	switch {
-	case old == nil:
+	case old == nil || c.differ():
 		return
 	case now == nil:
 		now = &model.Promises{}
@@ -150,7 +150,7 @@ func (c *comparison) betas() {
 			switch {
 			case r.DeprecatedSince == "" || next.before(r.DeprecatedSince):
 				c.find(u, "beta-overdue", r.Pos, path, "has been beta since %s and is not deprecated", since)
-			case r.RemovedIn != "" && next.before(r.RemovedIn) == false && c.old.find(v.Dir) != nil:
+			case r.RemovedIn != "" && !next.before(r.RemovedIn) && c.old.find(v.Dir) != nil:
 				c.find(u, "beta-overdue", r.Pos, path, "was to go in %s", r.RemovedIn)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // resource compares a resource in one group version.
@@ -345,12 +344,4 @@ func scopeName(r *model.Resource) string {
 		return "Namespaced"
 	}
 	return "Cluster"
-}
-
-// position is that of a group version, or of nothing.
-func position(v *version) schema.Position {
-	if v == nil {
-		return schema.Position{}
-	}
-	return v.Pos
 }

@@ -196,12 +196,12 @@ func (c *comparison) member(u use, old *member, in *shape, path string) {
 		needed, need = old.published, now.published
 	}
 	switch {
-	case need && !needed && (now.def == "" || c.differ()):
+	case need && !needed && !now.defaulted:
 		find("field-required", "becomes required")
 	case now.required && now.nonzero && !old.nonzero && !c.differ():
 		find("field-required", "may no longer be 0")
 	}
-	if old.published && !now.published && !c.both(facetWire) {
+	if old.published && !now.published && !c.both(facetWire) && !c.differ() {
 		find("field-optional", "may be absent")
 	}
 	if (old.def != now.def || old.when != now.when) && (!c.differ() || old.def != "" && now.def != "" && now.def != "{}" && old.def != "{}") {
@@ -266,7 +266,7 @@ func (c *comparison) newMembers(u use, old, now *shape, path string) {
 		if old.property(m.name) != nil {
 			continue
 		}
-		if m.required && m.def == "" && !c.differ() || c.differ() && m.published {
+		if !m.defaulted && (m.required && !c.differ() || m.published && c.differ()) {
 			c.find(u, "field-required", m.pos, path+"."+m.name, "is new and required")
 		}
 		for _, p := range old.members {

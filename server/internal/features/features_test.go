@@ -1,8 +1,12 @@
 package features
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 )
@@ -87,5 +91,33 @@ func TestFeaturesOfTheDocuments(t *testing.T) {
 		if !strings.Contains(Help(), "\n"+name+" ") || !strings.Contains(Help(), fields) {
 			t.Errorf("the help does not say what %s does", name)
 		}
+	}
+}
+
+// The gates are those of openapi/promises.yaml, from which the gate of the documents sees
+// when one goes or is off.
+func TestFeaturesAreAsPromised(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "openapi", "promises.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var promised struct {
+		FeatureGates map[string]struct {
+			Stage   string
+			Enabled *bool
+		}
+	}
+	if err := yaml.Unmarshal(text, &promised); err != nil {
+		t.Fatal(err)
+	}
+	stages := [...]string{alpha: "alpha", beta: "beta", stable: "stable", deprecated: "deprecated"}
+	for name, f := range knownFeatures {
+		p, ok := promised.FeatureGates[name]
+		if delete(promised.FeatureGates, name); !ok || p.Stage != stages[f.stage] || (p.Enabled != nil) != f.off {
+			t.Errorf("openapi/promises.yaml says stage %s of %s, write {stage: %s}, with enabled: false if off: %t", p.Stage, name, stages[f.stage], f.off)
+		}
+	}
+	for name := range promised.FeatureGates {
+		t.Errorf("openapi/promises.yaml names the gate %s, which does not exist", name)
 	}
 }
