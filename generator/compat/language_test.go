@@ -22,7 +22,7 @@ func drawText(r *rand.Rand) string {
 	return text
 }
 
-// The patterns of named checks, and what is said about wider ones, agree with the checks.
+// The patterns of named checks, and the list of wider ones, agree with the checks.
 func TestNamedChecksAreTheirPatterns(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 60_000 {

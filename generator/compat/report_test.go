@@ -92,7 +92,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// A baseline is complete, or an error that names what is missing.
+// A baseline is complete, or an error that names the missing parts.
 func TestBaseline(t *testing.T) {
 	base := readBase(t)
 	delete(base, "release.yaml")

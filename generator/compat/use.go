@@ -45,8 +45,6 @@ func stabilityOf(word string) stability {
 	return stability(slices.Index([]string{"", "alpha", "beta", "stable"}, word))
 }
 
-func (s stability) String() string { return []string{"", "alpha", "beta", "stable"}[s] }
-
 // use is the use of a type, by all that reach it: the ways, and the most that was promised.
 type use struct {
 	ways   Direction
