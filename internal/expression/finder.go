@@ -29,6 +29,12 @@ func NewFinder(t *schema.Table) *Finder { return &Finder{table: t} }
 // Compile returns the mistake in the expression of a rule of a type.
 func (f *Finder) Compile(of schema.Ref, d *schema.Demand) error { return f.phrase(of, d).ready() }
 
+// Loops is how deep the loops of a compiled rule are in each other: it may take time by
+// this power of the length of lists.
+func (f *Finder) Loops(of schema.Ref, d *schema.Demand) int {
+	return loops(f.phrase(of, d).program.checked.NativeRep().Expr())
+}
+
 func (f *Finder) phrase(of schema.Ref, d *schema.Demand) *phrase {
 	p, ok := f.phrases.Load(d)
 	if !ok {

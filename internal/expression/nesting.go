@@ -25,10 +25,23 @@ func expanded(text string) int {
 const maxNesting = 32
 
 // nesting is the greatest depth of lists and maps that an expression makes.
-func nesting(e ast.Expr) (depth int) {
+func nesting(e ast.Expr) int {
+	return deepest(e, func(e ast.Expr) bool { return e.Kind() == ast.ListKind || e.Kind() == ast.MapKind || e.Kind() == ast.StructKind })
+}
+
+// loops is the greatest depth of loops in each other over lists and maps that the
+// expression does not write out, so that the cost grows by this power of their length.
+func loops(e ast.Expr) int {
+	return deepest(e, func(e ast.Expr) bool {
+		return e.Kind() == ast.ComprehensionKind && e.AsComprehension().IterRange().Kind() != ast.ListKind && e.AsComprehension().IterRange().Kind() != ast.MapKind
+	})
+}
+
+// deepest is the greatest number of counted expressions in each other.
+func deepest(e ast.Expr, counts func(ast.Expr) bool) (depth int) {
 	within := func(all ...ast.Expr) {
 		for _, e := range all {
-			depth = max(depth, nesting(e))
+			depth = max(depth, deepest(e, counts))
 		}
 	}
 	switch e.Kind() {
@@ -42,20 +55,25 @@ func nesting(e ast.Expr) (depth int) {
 		within(e.AsSelect().Operand())
 	case ast.ListKind:
 		within(e.AsList().Elements()...)
-		depth++
 	case ast.MapKind:
 		for _, entry := range e.AsMap().Entries() {
 			within(entry.AsMapEntry().Key(), entry.AsMapEntry().Value())
 		}
-		depth++
 	case ast.StructKind:
 		for _, field := range e.AsStruct().Fields() {
 			within(field.AsStructField().Value())
 		}
-		depth++
 	case ast.ComprehensionKind:
 		c := e.AsComprehension()
-		within(c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
+		within(c.LoopCondition(), c.LoopStep())
+		if counts(e) {
+			depth++
+		}
+		within(c.IterRange(), c.AccuInit(), c.Result())
+		return depth
+	}
+	if counts(e) {
+		depth++
 	}
 	return depth
 }

@@ -41,7 +41,11 @@ func (d *documents) checkCompiled() {
 	d.checkRenames()
 }
 
-// checkFinds compiles the expressions of rules.
+// mostLoops is the greatest depth of loops in the expression of a rule.
+const mostLoops = 2
+
+// checkFinds compiles the expressions of rules, and judges what they cost: evaluations are
+// ended when they take too long, which the author of an object cannot help.
 func (d *documents) checkFinds(gv *model.GroupVersion) {
 	finder := expression.NewFinder(gv.Table)
 	for _, t := range gv.Types {
@@ -50,6 +54,8 @@ func (d *documents) checkFinds(gv *model.GroupVersion) {
 			if r := &t.Schema.Rules[i]; r.Finds != "" {
 				if err := finder.Compile(ref, r); err != nil {
 					d.fail(d.at(t.Schema, "x-cluster-rules"), "fix the expression; self is the object", "a rule of %s finds nothing: %s", t.Name, oneLine(err))
+				} else if depth := finder.Loops(ref, r); depth > mostLoops {
+					d.fail(d.at(t.Schema, "x-cluster-rules"), "split it into rules for the elements (each), or write a hook", "a rule of %s has %d loops in each other: with 100 elements in each list it takes 100^%d steps", t.Name, depth, depth)
 				}
 			}
 		}
