@@ -125,6 +125,12 @@ func (d *drawing) scalar(s *schema.Schema) any {
 	if len(s.Enum) > 0 && d.rand.IntN(30) > 0 {
 		return pick(d, s.Enum...)
 	}
+	if d.rand.IntN(2) == 0 {
+		if right := map[string]string{"email": "a@example.com", "uri": "https://example.com", "uuid": "123e4567-e89b-12d3-a456-426614174000", "hostname": "example.com", "ipv4": "10.0.0.1",
+			"ipv6": "fd00::1", "date": "2024-02-29", "time": "12:30:00Z"}[s.Format]; right != "" {
+			return right
+		}
+	}
 	if s.FormatCheck == "" && s.Pattern == "" && s.MaxLength == nil {
 		return pick(d, words[:4]...)
 	}

@@ -104,6 +104,7 @@ func (o *oracle) schema(s *schema.Schema, dir string) any {
 	set("enum", s.Enum != nil && !s.OpenEnum, s.Enum)
 	set("pattern", s.Pattern != "", s.Pattern)
 	set("format", s.FormatCheck != "", "x-"+s.FormatCheck)
+	set("format", slices.Contains(document.TextFormats(), s.Format) && s.Format != "date-time", s.Format)
 	set("minimum", s.Minimum != nil, s.Minimum)
 	set("maximum", s.Maximum != nil, s.Maximum)
 	set("exclusiveMinimum", s.ExclusiveMinimum != nil, s.ExclusiveMinimum)
@@ -240,7 +241,7 @@ func oneOf(s *schema.Schema) []any {
 }
 
 func enforced(s *schema.Schema, p *schema.Property) bool {
-	return s.Enforces(p.Name) || p.Schema.Missing == "by-rules"
+	return s.Enforces(p.Name) && !p.Schema.Nullable || p.Schema.Missing == "by-rules"
 }
 
 func presence(s *schema.Schema, p *schema.Property) string {
