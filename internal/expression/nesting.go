@@ -26,7 +26,9 @@ const maxNesting = 32
 
 // nesting is the greatest depth of lists and maps that an expression makes.
 func nesting(e ast.Expr) int {
-	return deepest(e, func(e ast.Expr) bool { return e.Kind() == ast.ListKind || e.Kind() == ast.MapKind || e.Kind() == ast.StructKind })
+	return deepest(e, func(e ast.Expr) bool {
+		return e.Kind() == ast.ListKind || e.Kind() == ast.MapKind || e.Kind() == ast.StructKind
+	})
 }
 
 // loops is the greatest depth of loops in each other over lists and maps that the
