@@ -114,11 +114,11 @@ race: ## Run the tests of the concurrent packages with the race detector (needs 
 	CGO_ENABLED=1 go test -race -timeout 9m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
 # Code that no program of ours calls, only other programs, tests or processors.
-CALLED := ^\(client\|value\|internal/history\|internal/storetest\|internal/streamtest\|server/servertest\)/\|^internal/document/classify.go\|^server/login.go
+CALLED := ^\(client\|kit\|object\|server/builtin\|value\|internal/history\|internal/storetest\|internal/streamtest\|server/servertest\)/\|^internal/document/classify.go\|^server/login.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
-	@files=$$(gofmt -l client examples generator internal nodeapi openapi server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
+	@files=$$(gofmt -l client examples generator internal kit nodeapi object openapi schemas server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go -C internal/e2e vet ./...
 	go -C internal/differ vet ./...
