@@ -104,4 +104,5 @@ var lifeRows = []row{
 
 	// Several versions.
 	{name: "a member is in one version only", want: "W:round-trip-lost", now: []edit{{order, last, last + "      more: {description: Words for others., type: string}\n"}, {"schemas/shop/v1beta1/Order.yaml", "description:", "$defs: {OrderSpec: {properties: {more: null}}}\ndescription:"}, {beta1, "    storedAs", "    hooks: [convert]\n    storedAs"}}},
+	{name: "a member is in one version and carried through the other", want: "", now: []edit{{order, last, last + "      more: {description: Words for others., type: string}\n"}, {"schemas/shop/v1beta1/Order.yaml", "description:", "$defs: {OrderSpec: {properties: {more: null}}}\ndescription:"}, {beta1, "    storedAs", "    carries: [.spec.more]\n    storedAs"}}},
 }
