@@ -83,13 +83,10 @@ func furtherValues(s *Schema) *Values {
 func (f *Further) compile(v *Values) {
 	for _, name := range f.Types {
 		if name == "null" {
-			v.Nullable = true
+			v.Types, v.Nullable = v.Types|TypeNull, true
 			continue
 		}
 		v.Types |= TypeNamed(name)
-	}
-	if v.Nullable && v.Types == 0 {
-		v.Types = TypeNull
 	}
 	v.Enum, v.MultipleOf = slices.Clone(f.Enum), f.MultipleOf
 	v.MinProperties, v.MaxProperties = long(f.MinProperties), long(f.MaxProperties)

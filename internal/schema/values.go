@@ -1,5 +1,7 @@
 package schema
 
+import "strings"
+
 // JSONTypes is a set of types of JSON values.
 type JSONTypes uint8
 
@@ -38,8 +40,8 @@ func (t JSONTypes) String() string {
 		}
 		text += name
 	}
-	if t == TypeNull {
-		return "null"
+	if t&TypeNull != 0 {
+		return strings.TrimPrefix(text+",null", ",")
 	}
 	return text
 }

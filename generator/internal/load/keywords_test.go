@@ -211,6 +211,9 @@ func TestKeywordMessages(t *testing.T) {
 		{"{properties: {a: {description: First., type: string}, b: {description: Second., type: string}}, dependentRequired: {a: [b]}}", `{"a":"x"}`, `FieldValueRequired spec.odd.b: Required value: a needs it`},
 		{"{properties: {a: {description: First., type: string}, b: {description: Second., type: string}}, oneOf: [{required: [a]}, {required: [b]}]}", `{"a":"","b":""}`,
 			`FieldValueInvalid spec.odd: Invalid value: {}: must validate one and only one schema (oneOf). Found none valid` + "\n" + `FieldValueRequired spec.odd.a: Required value`},
+		{`{x-cluster-preserve-unknown-fields: true, allOf: [{items: {type: [string, "null"]}}]}`, `[null, "a"]`, ""},
+		{`{x-cluster-preserve-unknown-fields: true, allOf: [{items: {type: [string, "null"]}}]}`, `[7]`, `FieldValueTypeInvalid spec.odd[0]: Invalid value: 7: must be of type string,null` + "\n" +
+			`FieldValueInvalid spec.odd: Invalid value: [7]: must validate all the schemas (allOf). None validated`},
 		{"{x-cluster-preserve-unknown-fields: true, anyOf: [{type: string}, {type: [integer, boolean]}]}", `[1]`, `FieldValueInvalid spec.odd: Invalid value: [1]: must validate at least one schema (anyOf)` + "\n" +
 			`FieldValueTypeInvalid spec.odd: Invalid value: [1]: must be of type string`},
 	} {
