@@ -208,8 +208,10 @@ func TestObjectInPlace(t *testing.T) {
 			}
 		}
 	}
-	pod.Schema.Properties = append(pod.Schema.Properties, schema.Property{Name: "spec", Schema: inner})
-	if _, err := Types(m); err == nil || !strings.Contains(err.Error(), "PodSpec is declared twice") {
+	other := *pod
+	other.Name = "PodExtra"
+	m.GroupVersions[2].Types = append(m.GroupVersions[2].Types, &other)
+	if _, err := Types(m); err == nil || !strings.Contains(err.Error(), "PodExtra is declared twice") {
 		t.Errorf("two types with one name: %v", err)
 	}
 }
