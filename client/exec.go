@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
 // Exec is a program that makes credentials (a credential plug-in).
@@ -39,11 +39,12 @@ type Exec struct {
 	cluster *execCluster
 }
 
-const (
-	execGroup     = "client.authentication." + profile.GroupSuffix + "/"
+var (
+	execGroup     = "client.authentication." + openapi.GroupSuffix() + "/"
 	execExtension = execGroup + "exec" // of a cluster, for the program
-	execInfo      = "KUBERNETES_EXEC_INFO"
 )
+
+const execInfo = "KUBERNETES_EXEC_INFO"
 
 // execCluster describes the server to the program.
 type execCluster struct {

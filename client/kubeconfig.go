@@ -15,7 +15,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
 // kubeconfig is a file with clusters, users and contexts.
@@ -118,12 +118,13 @@ func parseKubeconfig(text []byte, dir, context string) (c Config, namespace stri
 	return c, namespace, c.Validate()
 }
 
-// The folder and the variables that pods have.
+// The variables and the folder that pods have.
 const (
-	podSecrets = "/var/run/secrets/" + profile.LabelDomain + "/serviceaccount"
-	podHost    = "KUBERNETES_SERVICE_HOST"
-	podPort    = "KUBERNETES_SERVICE_PORT"
+	podHost = "KUBERNETES_SERVICE_HOST"
+	podPort = "KUBERNETES_SERVICE_PORT"
 )
+
+var podSecrets = "/var/run/secrets/" + openapi.LabelDomain() + "/serviceaccount"
 
 // PodConfig is the configuration of a program in a pod: the account of the pod, whose token
 // is read again each minute, and its namespace.

@@ -20,12 +20,12 @@ func (c *Chain) selectNodes(ctx context.Context, r *Request) error {
 	if r.Operation != Create || !r.is("", "pods") {
 		return nil
 	}
-	own, wanted, err := c.selectors(r)
+	_, wanted, err := c.selectors(r)
 	if err != nil {
 		return err
 	}
 	if len(wanted) > 0 {
-		own = r.Object.Get("spec").SetObject("nodeSelector")
+		own := r.Object.Get("spec").SetObject("nodeSelector")
 		for key, value := range wanted {
 			own.SetString(key, value)
 		}
