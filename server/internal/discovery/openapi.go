@@ -272,8 +272,8 @@ func (m *model) whole(rows []*catalog.Row) ([][]byte, error) {
 		m.add(row, paths, schemas, false)
 	}
 	components := node{"schemas": schemas}
-	if all, ok := m.document["components"].(node); ok {
-		components["securitySchemes"], components["responses"] = all["securitySchemes"], all["responses"]
+	if all, ok := m.document["components"].(node); ok && len(rows) > 0 {
+		components["securitySchemes"], components["responses"] = all["securitySchemes"], newRenamer(rows[0], m).renamed(all["responses"])
 	}
 	m.close(schemas, paths)
 	m.close(schemas, components["responses"])
