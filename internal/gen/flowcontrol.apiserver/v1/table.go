@@ -165,7 +165,7 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1",
 			{Name: "nonResourceURLs", Type: 35, Number: 6, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		38: {Name: "flowcontrol.apiserver/v1.FlowSchemaStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
-			{Name: "conditions", Type: 39, Number: 1},
+			{Name: "conditions", Type: 39, Number: 1, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
 		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
 		39: {Kind: schema.List, ListType: schema.ListMap, Elem: 40, ListKeys: []string{"type"}, Rules: &schema.Rules{Unique: []string{"type"}}},
 		40: {Name: "flowcontrol.apiserver/v1.FlowSchemaCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
@@ -214,7 +214,7 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1",
 			{Name: "exempt", Number: 3, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0, 0, 3, 0, 0}, Checks: []uint16{1, 2}, Fills: []uint16{0}}},
 		49: {Name: "flowcontrol.apiserver/v1.PriorityLevelConfigurationStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
-			{Name: "conditions", Type: 50, Number: 1},
+			{Name: "conditions", Type: 50, Number: 1, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
 		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
 		50: {Kind: schema.List, ListType: schema.ListMap, Elem: 51, ListKeys: []string{"type"}, Rules: &schema.Rules{Unique: []string{"type"}}},
 		51: {Name: "flowcontrol.apiserver/v1.PriorityLevelConfigurationCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
