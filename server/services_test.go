@@ -88,20 +88,20 @@ func TestServiceAddresses(t *testing.T) {
 	refused("b", `"ipFamilyPolicy":"RequireDualStack"`, "spec.ipFamilyPolicy", "not configured for dual-stack")
 
 	// A dry run holds nothing.
-	h.post(servicesPath+"?dryRun=All", service("b", `"clusterIP":"10.1.0.77"`)).expect(t, 201, "")
-	h.post(servicesPath, service("b", `"clusterIP":"10.1.0.77","ports":[{"port":0}]`)).expect(t, 422, "Invalid")
-	h.post(servicesPath, service("a", `"clusterIP":"10.1.0.77"`)).expect(t, 409, "AlreadyExists")
-	h.post("/api/v1/namespaces/nosuch/services", service("b", `"clusterIP":"10.1.0.77"`)).expect(t, 404, "NotFound")
-	h.post(servicesPath, service("b", `"clusterIP":"10.1.0.77"`)).expect(t, 201, "")
+	h.post(servicesPath+"?dryRun=All", service("b", `"clusterIP":"10.1.0.7"`)).expect(t, 201, "")
+	h.post(servicesPath, service("b", `"clusterIP":"10.1.0.7","ports":[{"port":0}]`)).expect(t, 422, "Invalid")
+	h.post(servicesPath, service("a", `"clusterIP":"10.1.0.7"`)).expect(t, 409, "AlreadyExists")
+	h.post("/api/v1/namespaces/nosuch/services", service("b", `"clusterIP":"10.1.0.7"`)).expect(t, 404, "NotFound")
+	h.post(servicesPath, service("b", `"clusterIP":"10.1.0.7"`)).expect(t, 201, "")
 	// A deleted service holds nothing either, unless it is only marked.
 	h.merge(servicesPath+"/b", `{"metadata":{"finalizers":["x.y/z"]}}`).expect(t, 200, "")
 	h.send("DELETE", servicesPath+"/b", "", nil).expect(t, 200, "")
-	refused("c", `"clusterIP":"10.1.0.77"`, "spec.clusterIPs", "already allocated")
+	refused("c", `"clusterIP":"10.1.0.7"`, "spec.clusterIPs", "already allocated")
 	h.merge(servicesPath+"/b", `{"metadata":{"finalizers":null}}`).expect(t, 200, "")
 	// A PUT creates, and allocates, too.
-	r = h.send("PUT", servicesPath+"/c", "application/json", []byte(service("c", `"clusterIP":"10.1.0.77","type":"NodePort"`)))
+	r = h.send("PUT", servicesPath+"/c", "application/json", []byte(service("c", `"clusterIP":"10.1.0.7","type":"NodePort"`)))
 	r.expect(t, 201, "")
-	if got := r.shape(t); !strings.HasPrefix(got, "[10.1.0.77] [IPv4] SingleStack [3") {
+	if got := r.shape(t); !strings.HasPrefix(got, "[10.1.0.7] [IPv4] SingleStack [3") {
 		t.Error(got)
 	}
 }
