@@ -22,23 +22,15 @@ func Catalog(m *model.Model) ([]File, error) {
 		files = append(files, File{path, source})
 		return nil
 	}
+	groups, err := servedGroups(m)
+	if err != nil {
+		return nil, err
+	}
 	all := struct {
 		Profile model.Profile
 		Groups  []catalogGroup
 		Gated   []gatedFeature
-	}{Profile: m.Profile, Gated: gatedFeatures(m)}
-	for _, gv := range m.GroupVersions {
-		if !gv.Served {
-			continue
-		}
-		g, err := newCatalogGroup(m, gv)
-		if err != nil {
-			return nil, err
-		}
-		all.Groups = append(all.Groups, g)
-	}
-	preferVersions(all.Groups)
-	slices.SortStableFunc(all.Groups, discoveryOrder)
+	}{Profile: m.Profile, Groups: groups, Gated: gatedFeatures(m)}
 	for _, g := range all.Groups {
 		if err := add(g.Dir+"/hooks.go", "hooks.go.tmpl", &g); err != nil {
 			return nil, err
@@ -54,6 +46,24 @@ func Catalog(m *model.Model) ([]File, error) {
 		return nil, err
 	}
 	return files, add("profile/profile.go", "profile.go.tmpl", all)
+}
+
+// servedGroups are the group versions that are served, in the order of discovery.
+func servedGroups(m *model.Model) ([]catalogGroup, error) {
+	var groups []catalogGroup
+	for _, gv := range m.GroupVersions {
+		if !gv.Served {
+			continue
+		}
+		g, err := newCatalogGroup(m, gv)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, g)
+	}
+	preferVersions(groups)
+	slices.SortStableFunc(groups, discoveryOrder)
+	return groups, nil
 }
 
 // preferVersions marks the version with the highest priority of each group.

@@ -91,19 +91,10 @@ func Outside(m *model.Model) ([]File, error) {
 	if m.Module == "" {
 		return nil, nil
 	}
-	var groups []catalogGroup
-	for _, gv := range m.GroupVersions {
-		if !gv.Served {
-			continue
-		}
-		g, err := newCatalogGroup(m, gv)
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, g)
+	groups, err := servedGroups(m)
+	if err != nil {
+		return nil, err
 	}
-	preferVersions(groups)
-	slices.SortStableFunc(groups, discoveryOrder)
 	source, err := executeGo("outside.go.tmpl", groups)
 	if err != nil {
 		return nil, err
