@@ -225,7 +225,7 @@ func TestValidatingWebhookHoldsNoLock(t *testing.T) {
 	h.create(configMaps, configMap("a", `{}`))
 	h.create("/api/v1/namespaces", `{"metadata":{"name":"short"}}`)
 	h.create("/api/v1/namespaces", `{"metadata":{"name":"slow"}}`)
-	h.validateBy(v, "all", reviewRule(`"*"`, "", "v1", "*"), "")
+	h.validateBy(v, "all", reviewRule(`"*"`, "", "v1", "*"), `,"timeoutSeconds":30`) // a busy machine takes its time
 	done := make(chan reply, 2)
 	go func() { done <- h.merge(configMaps+"/a", `{"data":{"slow":"1"}}`) }()
 	<-asked

@@ -62,7 +62,7 @@ func TestHostileDefinitions(t *testing.T) {
 			if made := h.post(things, `{"apiVersion":"bad.example.com/v1","kind":"Thing","metadata":{"name":"a"},"a":"b"}`); made.code >= 500 {
 				t.Errorf("an object: %d %.300s", made.code, made.body)
 			}
-			h.get("/openapi/v3/apis/bad.example.com/v1").expect(t, http.StatusOK, "")
+			h.awaitCode("/openapi/v3/apis/bad.example.com/v1", http.StatusOK)
 			h.remove(definitionsPath+"/things.bad.example.com", "").expect(t, http.StatusOK, "")
 			h.awaitGone(definitionsPath, "things.bad.example.com")
 		})

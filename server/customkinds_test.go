@@ -328,6 +328,7 @@ func TestCustomOpenAPI(t *testing.T) {
 	h := startServer(t, nil)
 	before := h.get("/openapi/v2").header.Get("Etag")
 	h.define(widgetSchema, `,"subresources":{"status":{}}`)
+	h.awaitCode("/openapi/v3/apis/shop.example.com/v1", http.StatusOK)
 	third := h.get("/openapi/v3/apis/shop.example.com/v1")
 	third.expect(t, http.StatusOK, "")
 	for _, want := range []string{`"/apis/shop.example.com/v1/namespaces/{namespace}/widgets/{name}/status"`, `"com.example.shop.v1.Widget"`, `"com.example.shop.v1.WidgetList"`,
