@@ -201,36 +201,6 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// TestLinearizableWithWebhooks is TestLinearizable with webhooks that answer writes after
-// random times.
-func TestLinearizableWithWebhooks(t *testing.T) {
-	longest, each := 4*time.Millisecond, 30
-	if stress() {
-		longest, each = 200*time.Millisecond, 60
-	}
-	hook := newReviewer(t, func(path string, _, response map[string]any) {
-		time.Sleep(rand.N(longest))
-		if path == "/changes" {
-			response["patchType"], response["patch"] = "JSONPatch", []byte(`[{"op":"add","path":"/metadata/labels/seen","value":"yes"}]`)
-		}
-	})
-	run := &linearRun{site: openSite(t), began: time.Now(), contended: true}
-	for resource, name := range map[string]string{"validatingwebhookconfigurations": "checks", "mutatingwebhookconfigurations": "changes"} {
-		operations := map[string]string{"checks": `"*"`, "changes": `"CREATE","UPDATE"`}[name]
-		body := fmt.Sprintf(`{"metadata":{"name":%q},"webhooks":[{"name":"%s.example.com","clientConfig":{"url":"%s/%s","caBundle":%q},
-			"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[%s,%s]}]}`, name, name, hook.URL, name, hook.caBundle(),
-			reviewRule(operations, "", "v1", "configmaps"), reviewRule(operations, "", "v1", "podtemplates"))
-		if code, text, err := run.send(t.Context(), 2, http.MethodPost, "/apis/admissionregistration.k8s.io/v1/"+resource, nil, "application/json", []byte(body)); code != 201 {
-			t.Fatal(code, err, string(text))
-		}
-	}
-	run.accesses(seed(t), 16, each)
-	run.check()
-	if hook.calls.Load() == 0 {
-		t.Error("no webhook was asked")
-	}
-}
-
 // check finds an order of the operations.
 func (run *linearRun) check() {
 	unanswered := 0
@@ -253,7 +223,8 @@ func (run *linearRun) check() {
 
 type linearRun struct {
 	*site
-	contended  bool // writes may give up, and fail at the restart
+	contended  bool   // writes may give up, and fail at the restart
+	only       object // of all accesses, whose clients are patient: unanswered writes of one object make the check slow; without it there are six objects
 	began      time.Time
 	mu         sync.Mutex
 	operations []porcupine.Operation
@@ -293,7 +264,10 @@ func (run *linearRun) accesses(seed uint64, clients, each int) {
 
 // access does one operation and records it.
 func (run *linearRun) access(client int, r *rand.Rand, known map[object]uint64) {
-	o := object{resources[r.IntN(2)], "default", fmt.Sprintf("l-%d", r.IntN(3))}
+	o := run.only
+	if o == (object{}) {
+		o = object{resources[r.IntN(2)], "default", fmt.Sprintf("l-%d", r.IntN(3))}
+	}
 	a := access{op: []string{"create", "get", "get", "put", "put", "put", "delete"}[r.IntN(7)], contended: run.contended}
 	method, path, contentType, body := http.MethodGet, o.path(), "", []byte(nil)
 	if a.op != "create" && a.op != "get" && r.IntN(2) == 0 {
@@ -317,7 +291,7 @@ func (run *linearRun) access(client int, r *rand.Rand, known map[object]uint64) 
 		}
 	}
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
-	if r.IntN(15) == 0 { // the client gives up
+	if run.only == (object{}) && r.IntN(15) == 0 { // the client gives up
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.IntN(2000))*time.Microsecond)
 	}
 	defer cancel()

@@ -63,13 +63,16 @@ type site struct {
 }
 
 // openSite starts a server whose history lasts while its clock stands still.
-func openSite(t *testing.T) *site {
+func openSite(t *testing.T, edits ...func(*server.Config)) *site {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte(adminToken+",admin,1,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := &site{t: t, clock: &clock{start: time.Now()}}
 	s.cfg = server.Config{DataDir: "data", FS: vfs.NewMem(), PKI: server.PKI{TokenAuthFile: tokens}, History: time.Second, Clock: s.clock.now, Background: server.Background{Controllers: []string{"-*"}}}
+	for _, edit := range edits {
+		edit(&s.cfg)
+	}
 	s.start()
 	t.Cleanup(func() { s.stop(10 * time.Second) })
 	return s
