@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/generator/internal/foreign"
 )
 
 // Source says where surfaces come from.
@@ -64,7 +66,7 @@ func (s Source) open(ctx context.Context, name string) (*Surface, error) {
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return readFile(name)
+		return fileSurface(foreign.Read(name))
 	}
 	return folderSurface(name)
 }

@@ -18,30 +18,30 @@ var operationVerbs = map[string][2]string{"get": {"list", "get"}, "post": {"crea
 // openAPI adds the kinds and operations of an OpenAPI 3 document. Paths of another form than
 // those of resources are resources by themselves, whose verbs are the methods.
 func (m *manifest) openAPI(s *Surface, root place) {
-	m.components = root.at("components").at("schemas")
-	m.components.each(func(name string, key, value place) {
+	m.components = root.At("components").At("schemas")
+	m.components.Each(func(name string, key, value place) {
 		if _, ok := m.reference(value); ok {
 			_ = m.shape(value)
 			return
 		}
 		t := m.done[name]
 		if t == nil {
-			t = m.referred(place{scalarNode("#/components/schemas/"+name, key.Line)})
+			t = m.referred(place{Node: scalarNode("#/components/schemas/"+name, key.Line)})
 		}
 		if isList(t) {
 			return // a list kind, which its resource implies
 		}
-		for _, gvk := range value.extension("group-version-kind").items() {
-			v := s.version(gvk.at("group").text(), gvk.at("version").text(), m.position(key))
-			if kind := gvk.at("kind").text(); len(value.extension("group-version-kind").items()) == 1 {
+		for _, gvk := range value.Extension("group-version-kind").Items() {
+			v := s.version(gvk.At("group").Text(), gvk.At("version").Text(), m.Position(key))
+			if kind := gvk.At("kind").Text(); len(value.Extension("group-version-kind").Items()) == 1 {
 				s.addKind(v, kind, t)
 			}
 		}
-		if !value.extension("group-version-kind").here() && !strings.Contains(name, ".") {
-			s.addKind(s.version("components", "v1", m.position(key)), name, t)
+		if !value.Extension("group-version-kind").Here() && !strings.Contains(name, ".") {
+			s.addKind(s.version("components", "v1", m.Position(key)), name, t)
 		}
 	})
-	root.at("paths").each(func(path string, key, value place) {
+	root.At("paths").Each(func(path string, key, value place) {
 		if parts := resourcePath.FindStringSubmatch(path); parts != nil {
 			m.resourcePath(s, parts, key, value)
 			return
@@ -61,7 +61,7 @@ func isList(t *shape) bool {
 
 // resourcePath adds the operations of one path of a resource.
 func (m *manifest) resourcePath(s *Surface, parts []string, key, item place) {
-	v := s.version(parts[1], parts[2], m.position(key))
+	v := s.version(parts[1], parts[2], m.Position(key))
 	one := 0
 	if parts[5] != "" {
 		one = 1
@@ -69,11 +69,11 @@ func (m *manifest) resourcePath(s *Surface, parts []string, key, item place) {
 	var verbs []string
 	kind := ""
 	for method, verb := range operationVerbs {
-		if op := item.at(method); op.here() {
+		if op := item.At(method); op.Here() {
 			if verb[one] != "" {
 				verbs = append(verbs, verb[one])
 			}
-			if k := op.extension("group-version-kind").at("kind").text(); k != "" {
+			if k := op.Extension("group-version-kind").At("kind").Text(); k != "" {
 				kind = k
 			}
 		}
@@ -81,14 +81,14 @@ func (m *manifest) resourcePath(s *Surface, parts []string, key, item place) {
 	plural := parts[4]
 	r := v.resource(plural)
 	if r == nil {
-		r = &model.Resource{Pos: m.position(key), GV: v.GroupVersion, Plural: plural, Stored: true, StorageVersion: v.Version}
+		r = &model.Resource{Pos: m.Position(key), GV: v.GroupVersion, Plural: plural, Stored: true, StorageVersion: v.Version}
 		v.resources = append(v.resources, r)
 	}
 	r.Namespaced = r.Namespaced || parts[3] != ""
 	if name := parts[6]; name != "" {
 		slices.Sort(verbs)
 		r.HasStatus = r.HasStatus || name == "status"
-		r.Subresources = append(r.Subresources, model.Subresource{Pos: m.position(key), Name: name, Verbs: verbs, Type: s.typeOf(v, kind)})
+		r.Subresources = append(r.Subresources, model.Subresource{Pos: m.Position(key), Name: name, Verbs: verbs, Type: s.typeOf(v, kind)})
 		return
 	}
 	if r.Verbs = append(r.Verbs, verbs...); kind != "" && r.Kind == "" {
@@ -111,25 +111,25 @@ func (s *Surface) typeOf(v *version, kind string) *model.Type {
 
 // plainPath adds a path of any API: its methods, and the schemas of its bodies and answers.
 func (m *manifest) plainPath(s *Surface, path string, key, item place) {
-	v := s.version("paths", "v1", m.position(key))
-	r := &model.Resource{Pos: m.position(key), GV: v.GroupVersion, Plural: path, Kind: path}
+	v := s.version("paths", "v1", m.Position(key))
+	r := &model.Resource{Pos: m.Position(key), GV: v.GroupVersion, Plural: path, Kind: path}
 	for _, method := range []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"} {
-		op := item.at(method)
-		if !op.here() {
+		op := item.At(method)
+		if !op.Here() {
 			continue
 		}
 		r.Verbs = append(r.Verbs, method)
 		add := func(name string, content place, ways Direction) {
-			content.each(func(media string, _, value place) {
-				if schema := value.at("schema"); schema.here() {
+			content.Each(func(media string, _, value place) {
+				if schema := value.At("schema"); schema.Here() {
 					k := s.addKind(v, method+" "+path+" "+name+" "+media, m.shape(schema))
 					s.kinds[k.ID].shape.spread(use{ways, stable})
 				}
 			})
 		}
-		add("request", op.at("requestBody").at("content"), Request|checked)
-		op.at("responses").each(func(code string, _, value place) { add(code, value.at("content"), Response) })
-		params := m.parameters(key, append(item.at("parameters").items(), op.at("parameters").items()...))
+		add("request", op.At("requestBody").At("content"), Request|checked)
+		op.At("responses").Each(func(code string, _, value place) { add(code, value.At("content"), Response) })
+		params := m.parameters(key, append(item.At("parameters").Items(), op.At("parameters").Items()...))
 		k := s.addKind(v, method+" "+path+" parameters", params)
 		s.kinds[k.ID].shape.spread(use{Request | checked, stable})
 	}
@@ -138,14 +138,14 @@ func (m *manifest) plainPath(s *Surface, path string, key, item place) {
 
 // parameters are the parameters of an operation as the members of an object.
 func (m *manifest) parameters(at place, all []place) *shape {
-	t := &shape{kind: "object", pos: m.position(at)}
+	t := &shape{kind: "object", pos: m.Position(at)}
 	t.rules = rulesOf(emptySchema())
 	t.more = furtherOf(emptySchema())
 	for _, p := range all {
-		if p.at("$ref").here() {
+		if p.At("$ref").Here() {
 			continue
 		}
-		t.members = append(t.members, m.memberOf(p.at("in").text()+" "+p.at("name").text(), p, p.at("schema"), p.at("required").yes()))
+		t.members = append(t.members, m.memberOf(p.At("in").Text()+" "+p.At("name").Text(), p, p.At("schema"), p.At("required").Yes()))
 	}
 	return t
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/client"
+	"github.com/capstan-dev/capstan/generator/internal/foreign"
 )
 
 // server reads the surface of a running server: its OpenAPI 3 documents, and the names in
@@ -45,13 +46,13 @@ func (s Source) server(ctx context.Context, url string) (*Surface, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := &manifest{file: url + "/openapi/v3/" + name, done: map[string]*shape{}}
-		root, err := parseRoot(m.file, body)
+		f, err := foreign.Parse(url+"/openapi/v3/"+name, body)
 		if err != nil {
 			return nil, err
 		}
-		m.openAPI(surface, root)
-		if err := errors.Join(m.errs...); err != nil {
+		m := &manifest{File: f, done: map[string]*shape{}}
+		m.openAPI(surface, f.Roots[0])
+		if err := f.Err(); err != nil {
 			return nil, err
 		}
 		if err := surface.discover("/"+name, get); err != nil {
@@ -64,7 +65,7 @@ func (s Source) server(ctx context.Context, url string) (*Surface, error) {
 
 // fetch gets a document of a server.
 func fetch(ctx context.Context, rest *client.REST, url, path string, into any) ([]byte, error) {
-	body, err := rest.Get(ctx, path, mostBytes)
+	body, err := rest.Get(ctx, path, foreign.MostBytes)
 	var status *client.Error
 	if errors.As(err, &status) && (status.Code == http.StatusForbidden || status.Code == http.StatusUnauthorized) {
 		return nil, fmt.Errorf("%s%s: the server answers %d; name a kubeconfig whose user may read it: --kubeconfig FILE --context NAME", url, path, status.Code)

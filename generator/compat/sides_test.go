@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/capstan-dev/capstan/generator/internal/foreign"
 )
 
 // The documents of this repository and the published ones say the same, in both directions.
@@ -144,14 +146,14 @@ func TestFiles(t *testing.T) {
 		{"a path goes", harbour, "/boats/{id}", "/ships/{id}", "E:resource-removed"},
 		{"a description changes", harbour, "One.", "A boat.", ""},
 	} {
-		old, err := parseFile("old.yaml", []byte(c.text))
+		old, err := fileSurface(foreign.Parse("old.yaml", []byte(c.text)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(c.text, c.old) {
 			t.Fatalf("%s: no %q", c.name, c.old)
 		}
-		now, err := parseFile("new.yaml", []byte(strings.Replace(c.text, c.old, c.new, 1)))
+		now, err := fileSurface(foreign.Parse("new.yaml", []byte(strings.Replace(c.text, c.old, c.new, 1))))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -181,7 +183,7 @@ func TestBadInput(t *testing.T) {
 		{"a circle", harbour + "    A: {$ref: \"#/components/schemas/B\"}\n    B: {$ref: \"#/components/schemas/A\"}\n", "refers to itself and nothing else"},
 		{"very deep", "openapi: 3.0.0\ncomponents: {schemas: {A: " + strings.Repeat("{type: array, items: ", 300) + "{}" + strings.Repeat("}", 300) + "}}\n", "nested more than 200 deep"},
 	} {
-		s, err := parseFile("bad.yaml", []byte(c.text))
+		s, err := fileSurface(foreign.Parse("bad.yaml", []byte(c.text)))
 		if err == nil || !strings.Contains(err.Error(), c.want) || s != nil && c.want == "" {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
