@@ -39,7 +39,7 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 	if endpoint == "readyz" {
 		checks = append(checks, discovery.Check{Name: "shutdown", Check: func() error {
 			if s.leaving.Load() {
-				return errors.New("the server is shutting down")
+				return errors.New("process is shutting down") // the words of 1.25
 			}
 			return nil
 		}})

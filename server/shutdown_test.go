@@ -39,12 +39,15 @@ func TestShutdownDelay(t *testing.T) {
 // TestDraining: while the last accepted request goes on, others are refused, on new
 // connections too.
 func TestDraining(t *testing.T) {
-	for code, reason := range map[int]string{http.StatusServiceUnavailable: "ServiceUnavailable", http.StatusTooManyRequests: "TooManyRequests"} {
-		t.Run(reason, func(t *testing.T) { testDraining(t, code, reason) })
-	}
+	t.Run("ServiceUnavailable", func(t *testing.T) { testDraining(t, http.StatusServiceUnavailable, "1", "ServiceUnavailable", "") })
+	t.Run("TooManyRequests", func(t *testing.T) {
+		testDraining(t, http.StatusTooManyRequests, "5", "", "The apiserver is shutting down, please try again later.\n")
+	})
 }
 
-func testDraining(t *testing.T, code int, reason string) {
+// testDraining expects refusals with a code, a header Retry-After, and a reason in a Status
+// or a plain text.
+func testDraining(t *testing.T, code int, after, reason, text string) {
 	h := startServer(t, func(c *server.Config) { c.ShutdownSendRetryAfter = code == http.StatusTooManyRequests })
 	held := make(chan reply, 1)
 	go func() {
@@ -63,10 +66,11 @@ func testDraining(t *testing.T, code int, reason string) {
 		refused = h.get(configMaps)
 	}
 	refused.expect(t, code, reason)
-	if refused.header.Get("Retry-After") == "" {
-		t.Error("nobody is told when to come again")
+	if got := refused.header.Get("Retry-After"); got != after || text != "" && string(refused.body) != text {
+		t.Errorf("refused until %q: %s", got, refused.body)
 	}
 	h.get("/readyz").expect(t, http.StatusInternalServerError, "")
+	h.run(t, []step{{"the failing check", "GET", "/readyz/shutdown", "", "", http.StatusInternalServerError, "internal server error: process is shutting down"}})
 	for _, path := range []string{"/livez", "/livez/ping", "/healthz", "/healthz?verbose", "/metrics"} {
 		h.get(path).expect(t, http.StatusOK, "")
 	}
