@@ -70,6 +70,9 @@ type Error struct {
 
 	// Allow lists the methods for the Allow header of a 405.
 	Allow []string
+
+	// Plain makes the answer the message as text, in place of a Status.
+	Plain bool
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -203,10 +206,11 @@ func TooLargeResourceVersion(asked, current uint64, retryAfter int) *Error {
 		Causes:  []Cause{{Reason: CauseTooLargeRV, Message: "Too large resource version"}}}
 }
 
-// TooManyRequests is the 429 of a server at its limit of requests in flight.
+// TooManyRequests is the 429 of a server at its limit of requests in flight: plain text, as
+// in 1.25.
 func TooManyRequests(retryAfter int) *Error {
-	return &Error{Code: http.StatusTooManyRequests, Reason: ReasonTooManyRequests, HasDetails: true, RetryAfter: retryAfter,
-		Message: "Too many requests, please try again later."}
+	return &Error{Code: http.StatusTooManyRequests, Reason: ReasonTooManyRequests, RetryAfter: retryAfter,
+		Message: "Too many requests, please try again later.", Plain: true}
 }
 
 // Internal is a 500; the client reads the message.

@@ -156,10 +156,8 @@ func mayDisrupt(budget document.Value) error {
 	status := budget.Get("status")
 	figure := func(field string) int64 { n, _ := status.Get(field).Int(); return n }
 	refuse := func(retryAfter int, why string) error {
-		e := api.TooManyRequests(retryAfter)
-		e.Message = "Cannot evict pod as it would violate the pod's disruption budget."
-		e.Causes = []api.Cause{{Reason: causeOfDisruption, Message: why}}
-		return e
+		return &api.Error{Code: http.StatusTooManyRequests, Reason: api.ReasonTooManyRequests, HasDetails: true, RetryAfter: retryAfter,
+			Message: "Cannot evict pod as it would violate the pod's disruption budget.", Causes: []api.Cause{{Reason: causeOfDisruption, Message: why}}}
 	}
 	forbid := func(why string) error {
 		return api.Forbidden(api.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}, name, why)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -69,12 +68,7 @@ func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
 func (f *Front) handle(r *Request) error {
 	if !r.taken && !r.Target.Draining {
 		r.Writer.Header().Set("Connection", "close") // another server may answer
-		refused := f.shuttingDown()
-		if refused.Code == http.StatusTooManyRequests {
-			r.Writer.Header().Set("Retry-After", strconv.Itoa(refused.RetryAfter))
-			return f.Text(r, refused.Code, refused.Message+"\n")
-		}
-		return refused
+		return f.shuttingDown()
 	}
 	if r.mayWait() {
 		limit, err := r.timeLimit(f.cfg.RequestTimeout)

@@ -174,7 +174,7 @@ func DeletedStatus(t Target, e store.Entry) codec.StatusBody {
 	return codec.Deleted(t.Row.GV.Group, t.Row.Plural, t.Name, objects.UIDOf(e.Body))
 }
 
-// fail answers with the Status of an error. All errors become answers here.
+// fail answers with the Status of an error, or its text. All errors become answers here.
 func (f *Front) fail(r *Request, err error) {
 	var known *api.Error
 	var gone *conns.GoneError
@@ -208,7 +208,11 @@ func (f *Front) fail(r *Request, err error) {
 	}
 	r.Accept = codec.ErrorForm(r.HTTP.Header.Get("Accept"))
 	r.Accept.Pretty = r.Accept.Pretty || r.pretty()
-	if err := f.RespondStatus(r, known.Code, codec.Status(known)); err != nil {
+	respond := func() error { return f.RespondStatus(r, known.Code, codec.Status(known)) }
+	if known.Plain {
+		respond = func() error { return f.Text(r, known.Code, known.Message+"\n") }
+	}
+	if err := respond(); err != nil {
 		f.log.Debug("answer not written", "error", err)
 	}
 }
