@@ -1,5 +1,14 @@
 package api
 
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
 // API holds the group versions of another module with their rules, and the documents that
 // describe them. Generated code makes it.
 type API struct {
@@ -17,9 +26,34 @@ type Documents struct {
 // serving it costs nothing.
 type Document struct {
 	Path   string // "apis/apps/v1"; "" for the document of the second version
-	JSON   string // a line for each member of paths, definitions and schemas
-	Binary string // the protobuf form; "" where there is none
-	Hash   string // SHA-512 of JSON in upper-case hexadecimal
+	JSON   Packed // a line for each member of paths, definitions and schemas
+	Binary Packed // the protobuf form; "" where there is none
+	Hash   string // SHA-512 of the JSON text in upper-case hexadecimal
+}
+
+// Packed is a text in the form of gzip, in which most clients receive it as it is.
+type Packed string
+
+// Size is the number of bytes of the text.
+func (p Packed) Size() int {
+	if len(p) < 4 {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32([]byte(p[len(p)-4:])))
+}
+
+// Text unpacks the text. Packed texts are made at generation, so a broken one is a broken
+// binary.
+func (p Packed) Text() ([]byte, error) {
+	z, err := gzip.NewReader(strings.NewReader(string(p)))
+	if err != nil {
+		return nil, fmt.Errorf("a packed document: %w", err)
+	}
+	text := make([]byte, p.Size())
+	if _, err := io.ReadFull(z, text); err != nil {
+		return nil, fmt.Errorf("a packed document: %w", err)
+	}
+	return text, nil
 }
 
 // The binary form of the second version: the type that clients request in Accept, and the

@@ -27,6 +27,7 @@ type (
 	API           = api.API
 	Documents     = api.Documents
 	Document      = api.Document
+	Packed        = api.Packed
 	Endpoint      = api.Endpoint
 	FieldError    = api.FieldError
 	GroupResource = api.GroupResource

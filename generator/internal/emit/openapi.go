@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	"github.com/klauspost/compress/gzip"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -67,6 +68,29 @@ func OpenAPI(m *model.Model) ([]File, error) {
 		return nil, err
 	}
 	return append(files, File{"openapi/v2.json", data}, File{"openapi/v2.pb", binary}, File{"openapi/openapi.go", code}), nil
+}
+
+// PackedOpenAPI emits the same with the documents in the form of gzip, of which the binary
+// consists. Those in JSON stay next to them for reviews.
+func PackedOpenAPI(m *model.Model) ([]File, error) {
+	files, err := OpenAPI(m)
+	for i, f := range files {
+		name, document := strings.CutPrefix(f.Path, "openapi/")
+		if !document || strings.HasSuffix(name, ".go") {
+			continue
+		}
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.DefaultCompression) // the level is known
+		_, _ = z.Write(f.Data)                                   // a buffer takes everything
+		_ = z.Close()
+		packed := File{"openapi/packed/" + name + ".gz", b.Bytes()}
+		if strings.HasSuffix(name, ".pb") {
+			files[i] = packed
+		} else {
+			files = append(files, packed)
+		}
+	}
+	return files, err
 }
 
 // swaggerBinary is the binary form of a document of the second version.

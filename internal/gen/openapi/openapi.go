@@ -9,170 +9,170 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-//go:embed v3/api.json
-var v3Api string
+//go:embed packed/v3/api.json.gz
+var v3Api api.Packed
 
-//go:embed v3/api__v1.json
-var v3ApiV1 string
+//go:embed packed/v3/api__v1.json.gz
+var v3ApiV1 api.Packed
 
-//go:embed v3/apis.json
-var v3Apis string
+//go:embed packed/v3/apis.json.gz
+var v3Apis api.Packed
 
-//go:embed v3/apis__admissionregistration.k8s.io.json
-var v3ApisAdmissionregistrationK8sIo string
+//go:embed packed/v3/apis__admissionregistration.k8s.io.json.gz
+var v3ApisAdmissionregistrationK8sIo api.Packed
 
-//go:embed v3/apis__admissionregistration.k8s.io__v1.json
-var v3ApisAdmissionregistrationK8sIoV1 string
+//go:embed packed/v3/apis__admissionregistration.k8s.io__v1.json.gz
+var v3ApisAdmissionregistrationK8sIoV1 api.Packed
 
-//go:embed v3/apis__apiextensions.k8s.io.json
-var v3ApisApiextensionsK8sIo string
+//go:embed packed/v3/apis__apiextensions.k8s.io.json.gz
+var v3ApisApiextensionsK8sIo api.Packed
 
-//go:embed v3/apis__apiextensions.k8s.io__v1.json
-var v3ApisApiextensionsK8sIoV1 string
+//go:embed packed/v3/apis__apiextensions.k8s.io__v1.json.gz
+var v3ApisApiextensionsK8sIoV1 api.Packed
 
-//go:embed v3/apis__apiregistration.k8s.io.json
-var v3ApisApiregistrationK8sIo string
+//go:embed packed/v3/apis__apiregistration.k8s.io.json.gz
+var v3ApisApiregistrationK8sIo api.Packed
 
-//go:embed v3/apis__apiregistration.k8s.io__v1.json
-var v3ApisApiregistrationK8sIoV1 string
+//go:embed packed/v3/apis__apiregistration.k8s.io__v1.json.gz
+var v3ApisApiregistrationK8sIoV1 api.Packed
 
-//go:embed v3/apis__apps.json
-var v3ApisApps string
+//go:embed packed/v3/apis__apps.json.gz
+var v3ApisApps api.Packed
 
-//go:embed v3/apis__apps__v1.json
-var v3ApisAppsV1 string
+//go:embed packed/v3/apis__apps__v1.json.gz
+var v3ApisAppsV1 api.Packed
 
-//go:embed v3/apis__authentication.k8s.io.json
-var v3ApisAuthenticationK8sIo string
+//go:embed packed/v3/apis__authentication.k8s.io.json.gz
+var v3ApisAuthenticationK8sIo api.Packed
 
-//go:embed v3/apis__authentication.k8s.io__v1.json
-var v3ApisAuthenticationK8sIoV1 string
+//go:embed packed/v3/apis__authentication.k8s.io__v1.json.gz
+var v3ApisAuthenticationK8sIoV1 api.Packed
 
-//go:embed v3/apis__authentication.k8s.io__v1alpha1.json
-var v3ApisAuthenticationK8sIoV1alpha1 string
+//go:embed packed/v3/apis__authentication.k8s.io__v1alpha1.json.gz
+var v3ApisAuthenticationK8sIoV1alpha1 api.Packed
 
-//go:embed v3/apis__authentication.k8s.io__v1beta1.json
-var v3ApisAuthenticationK8sIoV1beta1 string
+//go:embed packed/v3/apis__authentication.k8s.io__v1beta1.json.gz
+var v3ApisAuthenticationK8sIoV1beta1 api.Packed
 
-//go:embed v3/apis__authorization.k8s.io.json
-var v3ApisAuthorizationK8sIo string
+//go:embed packed/v3/apis__authorization.k8s.io.json.gz
+var v3ApisAuthorizationK8sIo api.Packed
 
-//go:embed v3/apis__authorization.k8s.io__v1.json
-var v3ApisAuthorizationK8sIoV1 string
+//go:embed packed/v3/apis__authorization.k8s.io__v1.json.gz
+var v3ApisAuthorizationK8sIoV1 api.Packed
 
-//go:embed v3/apis__autoscaling.json
-var v3ApisAutoscaling string
+//go:embed packed/v3/apis__autoscaling.json.gz
+var v3ApisAutoscaling api.Packed
 
-//go:embed v3/apis__autoscaling__v1.json
-var v3ApisAutoscalingV1 string
+//go:embed packed/v3/apis__autoscaling__v1.json.gz
+var v3ApisAutoscalingV1 api.Packed
 
-//go:embed v3/apis__autoscaling__v2.json
-var v3ApisAutoscalingV2 string
+//go:embed packed/v3/apis__autoscaling__v2.json.gz
+var v3ApisAutoscalingV2 api.Packed
 
-//go:embed v3/apis__autoscaling__v2beta2.json
-var v3ApisAutoscalingV2beta2 string
+//go:embed packed/v3/apis__autoscaling__v2beta2.json.gz
+var v3ApisAutoscalingV2beta2 api.Packed
 
-//go:embed v3/apis__batch.json
-var v3ApisBatch string
+//go:embed packed/v3/apis__batch.json.gz
+var v3ApisBatch api.Packed
 
-//go:embed v3/apis__batch__v1.json
-var v3ApisBatchV1 string
+//go:embed packed/v3/apis__batch__v1.json.gz
+var v3ApisBatchV1 api.Packed
 
-//go:embed v3/apis__certificates.k8s.io.json
-var v3ApisCertificatesK8sIo string
+//go:embed packed/v3/apis__certificates.k8s.io.json.gz
+var v3ApisCertificatesK8sIo api.Packed
 
-//go:embed v3/apis__certificates.k8s.io__v1.json
-var v3ApisCertificatesK8sIoV1 string
+//go:embed packed/v3/apis__certificates.k8s.io__v1.json.gz
+var v3ApisCertificatesK8sIoV1 api.Packed
 
-//go:embed v3/apis__coordination.k8s.io.json
-var v3ApisCoordinationK8sIo string
+//go:embed packed/v3/apis__coordination.k8s.io.json.gz
+var v3ApisCoordinationK8sIo api.Packed
 
-//go:embed v3/apis__coordination.k8s.io__v1.json
-var v3ApisCoordinationK8sIoV1 string
+//go:embed packed/v3/apis__coordination.k8s.io__v1.json.gz
+var v3ApisCoordinationK8sIoV1 api.Packed
 
-//go:embed v3/apis__discovery.k8s.io.json
-var v3ApisDiscoveryK8sIo string
+//go:embed packed/v3/apis__discovery.k8s.io.json.gz
+var v3ApisDiscoveryK8sIo api.Packed
 
-//go:embed v3/apis__discovery.k8s.io__v1.json
-var v3ApisDiscoveryK8sIoV1 string
+//go:embed packed/v3/apis__discovery.k8s.io__v1.json.gz
+var v3ApisDiscoveryK8sIoV1 api.Packed
 
-//go:embed v3/apis__events.k8s.io.json
-var v3ApisEventsK8sIo string
+//go:embed packed/v3/apis__events.k8s.io.json.gz
+var v3ApisEventsK8sIo api.Packed
 
-//go:embed v3/apis__events.k8s.io__v1.json
-var v3ApisEventsK8sIoV1 string
+//go:embed packed/v3/apis__events.k8s.io__v1.json.gz
+var v3ApisEventsK8sIoV1 api.Packed
 
-//go:embed v3/apis__flowcontrol.apiserver.k8s.io.json
-var v3ApisFlowcontrolApiserverK8sIo string
+//go:embed packed/v3/apis__flowcontrol.apiserver.k8s.io.json.gz
+var v3ApisFlowcontrolApiserverK8sIo api.Packed
 
-//go:embed v3/apis__flowcontrol.apiserver.k8s.io__v1.json
-var v3ApisFlowcontrolApiserverK8sIoV1 string
+//go:embed packed/v3/apis__flowcontrol.apiserver.k8s.io__v1.json.gz
+var v3ApisFlowcontrolApiserverK8sIoV1 api.Packed
 
-//go:embed v3/apis__flowcontrol.apiserver.k8s.io__v1beta1.json
-var v3ApisFlowcontrolApiserverK8sIoV1beta1 string
+//go:embed packed/v3/apis__flowcontrol.apiserver.k8s.io__v1beta1.json.gz
+var v3ApisFlowcontrolApiserverK8sIoV1beta1 api.Packed
 
-//go:embed v3/apis__flowcontrol.apiserver.k8s.io__v1beta2.json
-var v3ApisFlowcontrolApiserverK8sIoV1beta2 string
+//go:embed packed/v3/apis__flowcontrol.apiserver.k8s.io__v1beta2.json.gz
+var v3ApisFlowcontrolApiserverK8sIoV1beta2 api.Packed
 
-//go:embed v3/apis__flowcontrol.apiserver.k8s.io__v1beta3.json
-var v3ApisFlowcontrolApiserverK8sIoV1beta3 string
+//go:embed packed/v3/apis__flowcontrol.apiserver.k8s.io__v1beta3.json.gz
+var v3ApisFlowcontrolApiserverK8sIoV1beta3 api.Packed
 
-//go:embed v3/apis__internal.apiserver.k8s.io.json
-var v3ApisInternalApiserverK8sIo string
+//go:embed packed/v3/apis__internal.apiserver.k8s.io.json.gz
+var v3ApisInternalApiserverK8sIo api.Packed
 
-//go:embed v3/apis__internal.apiserver.k8s.io__v1alpha1.json
-var v3ApisInternalApiserverK8sIoV1alpha1 string
+//go:embed packed/v3/apis__internal.apiserver.k8s.io__v1alpha1.json.gz
+var v3ApisInternalApiserverK8sIoV1alpha1 api.Packed
 
-//go:embed v3/apis__networking.k8s.io.json
-var v3ApisNetworkingK8sIo string
+//go:embed packed/v3/apis__networking.k8s.io.json.gz
+var v3ApisNetworkingK8sIo api.Packed
 
-//go:embed v3/apis__networking.k8s.io__v1.json
-var v3ApisNetworkingK8sIoV1 string
+//go:embed packed/v3/apis__networking.k8s.io__v1.json.gz
+var v3ApisNetworkingK8sIoV1 api.Packed
 
-//go:embed v3/apis__networking.k8s.io__v1alpha1.json
-var v3ApisNetworkingK8sIoV1alpha1 string
+//go:embed packed/v3/apis__networking.k8s.io__v1alpha1.json.gz
+var v3ApisNetworkingK8sIoV1alpha1 api.Packed
 
-//go:embed v3/apis__node.k8s.io.json
-var v3ApisNodeK8sIo string
+//go:embed packed/v3/apis__node.k8s.io.json.gz
+var v3ApisNodeK8sIo api.Packed
 
-//go:embed v3/apis__node.k8s.io__v1.json
-var v3ApisNodeK8sIoV1 string
+//go:embed packed/v3/apis__node.k8s.io__v1.json.gz
+var v3ApisNodeK8sIoV1 api.Packed
 
-//go:embed v3/apis__policy.json
-var v3ApisPolicy string
+//go:embed packed/v3/apis__policy.json.gz
+var v3ApisPolicy api.Packed
 
-//go:embed v3/apis__policy__v1.json
-var v3ApisPolicyV1 string
+//go:embed packed/v3/apis__policy__v1.json.gz
+var v3ApisPolicyV1 api.Packed
 
-//go:embed v3/apis__rbac.authorization.k8s.io.json
-var v3ApisRbacAuthorizationK8sIo string
+//go:embed packed/v3/apis__rbac.authorization.k8s.io.json.gz
+var v3ApisRbacAuthorizationK8sIo api.Packed
 
-//go:embed v3/apis__rbac.authorization.k8s.io__v1.json
-var v3ApisRbacAuthorizationK8sIoV1 string
+//go:embed packed/v3/apis__rbac.authorization.k8s.io__v1.json.gz
+var v3ApisRbacAuthorizationK8sIoV1 api.Packed
 
-//go:embed v3/apis__scheduling.k8s.io.json
-var v3ApisSchedulingK8sIo string
+//go:embed packed/v3/apis__scheduling.k8s.io.json.gz
+var v3ApisSchedulingK8sIo api.Packed
 
-//go:embed v3/apis__scheduling.k8s.io__v1.json
-var v3ApisSchedulingK8sIoV1 string
+//go:embed packed/v3/apis__scheduling.k8s.io__v1.json.gz
+var v3ApisSchedulingK8sIoV1 api.Packed
 
-//go:embed v3/apis__storage.k8s.io.json
-var v3ApisStorageK8sIo string
+//go:embed packed/v3/apis__storage.k8s.io.json.gz
+var v3ApisStorageK8sIo api.Packed
 
-//go:embed v3/apis__storage.k8s.io__v1.json
-var v3ApisStorageK8sIoV1 string
+//go:embed packed/v3/apis__storage.k8s.io__v1.json.gz
+var v3ApisStorageK8sIoV1 api.Packed
 
-//go:embed v3/apis__storage.k8s.io__v1beta1.json
-var v3ApisStorageK8sIoV1beta1 string
+//go:embed packed/v3/apis__storage.k8s.io__v1beta1.json.gz
+var v3ApisStorageK8sIoV1beta1 api.Packed
 
-//go:embed v3/version.json
-var v3Version string
+//go:embed packed/v3/version.json.gz
+var v3Version api.Packed
 
-//go:embed v2.json
-var v2 string
+//go:embed packed/v2.json.gz
+var v2 api.Packed
 
-//go:embed v2.pb
-var v2Binary string
+//go:embed packed/v2.pb.gz
+var v2Binary api.Packed
 
 // Documents are the documents with their hashes, which were computed at generation: that
 // of the second version, which describes everything but what is off by default, and those

@@ -23,13 +23,28 @@ type CustomOpenAPI struct {
 
 // Text is a published document.
 type Text struct {
-	Hash  string
-	Parts func() ([][]byte, error) // which follow each other
+	Hash   string
+	Packed api.Packed               // the text as it was generated; "" when it is made of parts
+	Parts  func() ([][]byte, error) // which follow each other
 }
 
-// textOf is a text in one part.
-func textOf(hash, text string) Text {
-	return Text{hash, func() ([][]byte, error) { return [][]byte{[]byte(text)}, nil }}
+// generatedText is a text that was generated.
+func (c *CustomOpenAPI) generatedText(hash string, packed api.Packed) Text {
+	return Text{hash, packed, func() ([][]byte, error) { return c.unpacked(packed) }}
+}
+
+// unpacked is a text that was generated, which clients that do not read gzip share.
+func (c *CustomOpenAPI) unpacked(packed api.Packed) ([][]byte, error) {
+	return c.made.get(string(packed), func() ([][]byte, error) {
+		text, err := packed.Text()
+		return [][]byte{text}, err
+	})
+}
+
+// unpackedNode is the tree of a generated text.
+func unpackedNode(packed api.Packed) node {
+	text, _ := packed.Text() // an empty tree, if the binary is broken
+	return decodeNode(text)
 }
 
 // modelPrefix is the beginning of the paths of the model's group version.
@@ -51,14 +66,14 @@ func NewCustomOpenAPI(sources ...api.Documents) *CustomOpenAPI {
 	return &CustomOpenAPI{
 		sources: sources,
 		second: sync.OnceValue(func() *model {
-			d := decodeNode([]byte(sources[0].V2.JSON))
+			d := unpackedNode(sources[0].V2.JSON)
 			schemas, _ := d["definitions"].(node)
 			return newModel(d, schemas, "#/definitions/")
 		}),
 		third: sync.OnceValue(func() *model {
 			for _, doc := range sources[0].V3 {
 				if doc.Path == "apis/apps/v1" {
-					d := decodeNode([]byte(doc.JSON))
+					d := unpackedNode(doc.JSON)
 					components, _ := d["components"].(node)
 					schemas, _ := components["schemas"].(node)
 					return newModel(d, schemas, "#/components/schemas/")

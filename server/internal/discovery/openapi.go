@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"bytes"
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
@@ -66,7 +67,7 @@ func (c *CustomOpenAPI) Third(snapshot *catalog.Snapshot) iter.Seq2[string, stri
 func (c *CustomOpenAPI) ThirdAt(snapshot *catalog.Snapshot, path string) (Text, bool) {
 	for doc := range c.generated(snapshot) {
 		if doc.Path == path {
-			return textOf(doc.Hash, doc.JSON), true
+			return c.generatedText(doc.Hash, doc.JSON), true
 		}
 	}
 	rest, named := strings.CutPrefix(path, "apis/")
@@ -77,7 +78,7 @@ func (c *CustomOpenAPI) ThirdAt(snapshot *catalog.Snapshot, path string) (Text, 
 	if v == nil || hashOf(v) == "" {
 		return Text{}, false
 	}
-	return Text{hashOf(v), func() ([][]byte, error) {
+	return Text{Hash: hashOf(v), Parts: func() ([][]byte, error) {
 		return c.made.get("v3 "+hashOf(v), func() ([][]byte, error) { return c.third().whole(customRows(v)) })
 	}}, true
 }
@@ -114,14 +115,18 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 	if len(remotes) > 0 {
 		hash.Write([]byte(remoteHash))
 	}
-	text, form, join := doc.JSON, "v2 ", splice
+	packed, form, join := doc.JSON, "v2 ", splice
 	if binary {
-		text, form, join = doc.Binary, "v2 binary ", appendParts
+		packed, form, join = doc.Binary, "v2 binary ", appendParts
 	}
 	if len(custom) == 0 && len(remotes) == 0 && len(c.sources) == 1 {
-		return textOf(doc.Hash, text)
+		return c.generatedText(doc.Hash, packed)
 	}
-	return Text{strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), func() ([][]byte, error) {
+	return Text{Hash: strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), Parts: func() ([][]byte, error) {
+		text, err := c.unpacked(packed)
+		if err != nil {
+			return nil, err
+		}
 		var parts [][][]byte
 		for _, source := range c.sources[1:] {
 			part, err := c.made.get(form+source.V2.Hash, func() ([][]byte, error) { return c.without(source.V2, binary) })
@@ -144,7 +149,7 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 			}
 			parts = append(parts, part)
 		}
-		return join(text, parts)
+		return join(text[0], parts)
 	}}
 }
 
@@ -154,12 +159,12 @@ var additions = [...]string{"definitions", "paths"}
 
 // splice adds the parts of custom resources, their definitions and their paths, to the
 // text of a document.
-func splice(text string, parts [][][]byte) (all [][]byte, err error) {
+func splice(text []byte, parts [][][]byte) (all [][]byte, err error) {
 	type place struct{ at, part int }
 	var places []place
 	for i, name := range additions {
 		head := "\n" + `"` + name + `": {`
-		at := strings.Index(text, head)
+		at := bytes.Index(text, []byte(head))
 		if at < 0 {
 			return nil, fmt.Errorf("the document has no %s", name)
 		}
@@ -168,19 +173,19 @@ func splice(text string, parts [][][]byte) (all [][]byte, err error) {
 	slices.SortFunc(places, func(a, b place) int { return a.at - b.at })
 	from := 0
 	for _, p := range places {
-		all = append(all, []byte(text[from:p.at]))
+		all = append(all, text[from:p.at])
 		for _, part := range parts {
 			all = append(all, part[p.part])
 		}
 		from = p.at
 	}
-	return append(all, []byte(text[from:])), nil
+	return append(all, text[from:]), nil
 }
 
 // appendParts appends the parts of custom resources to the binary form of a document:
 // messages of the same field are merged.
-func appendParts(text string, parts [][][]byte) ([][]byte, error) {
-	all := [][]byte{[]byte(text)}
+func appendParts(text []byte, parts [][][]byte) ([][]byte, error) {
+	all := [][]byte{text}
 	for _, part := range parts {
 		all = append(all, part...)
 	}
@@ -225,12 +230,16 @@ func membersOf(n node) ([]byte, error) {
 // without is a generated document of the second version as an addition to the first one,
 // without what that has too.
 func (c *CustomOpenAPI) without(doc api.Document, binary bool) ([][]byte, error) {
-	from := decodeNode([]byte(doc.JSON))
+	from := unpackedNode(doc.JSON)
+	first, err := c.sources[0].V2.JSON.Text()
+	if err != nil {
+		return nil, err
+	}
 	added := [len(additions)]node{}
 	for i, name := range additions {
 		added[i], _ = from[name].(node)
 		for member := range added[i] {
-			if strings.Contains(c.sources[0].V2.JSON, "\n"+strconv.Quote(member)+": ") {
+			if bytes.Contains(first, []byte("\n"+strconv.Quote(member)+": ")) {
 				delete(added[i], member)
 			}
 		}

@@ -128,3 +128,16 @@ func BenchmarkSecond(b *testing.B) {
 		}
 	}
 }
+
+// A generated document is sent as it was packed, and is the same text for clients that do
+// not read gzip.
+func TestPackedDocuments(t *testing.T) {
+	c, o := newCustoms(0), NewCustomOpenAPI(openapi.Documents())
+	for name, doc := range map[string]Text{"json": o.Second(c.Snapshot(), false), "binary": o.Second(c.Snapshot(), true)} {
+		want, err := doc.Packed.Text()
+		parts, got := doc.Parts()
+		if err != nil || got != nil || len(want) != doc.Packed.Size() || !bytes.Equal(bytes.Join(parts, nil), want) {
+			t.Errorf("%s: %v, %v, %d bytes of %d", name, err, got, len(want), doc.Packed.Size())
+		}
+	}
+}

@@ -161,6 +161,9 @@ func (x *Endpoints) cached(r *front.Request, contentType string, doc discovery.T
 		r.Writer.WriteHeader(http.StatusNotModified)
 		return nil
 	}
+	if doc.Packed != "" && front.GzipPays(doc.Packed.Size()) && r.AcceptsGzip() {
+		return r.SendPacked(http.StatusOK, contentType, string(doc.Packed))
+	}
 	text, err := doc.Parts()
 	if err != nil {
 		return err

@@ -12,14 +12,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
-
-// gzipSize is the size from which an answer is compressed when the client
-// accepts it, in bytes.
-const gzipSize = 128 << 10
 
 // negotiate decides on the representation of the answer.
 func (r *Request) negotiate() error {
@@ -257,7 +252,7 @@ func (r *Request) Send(code int, contentType string, parts ...[]byte) error {
 	if err := r.hold(size); err != nil {
 		return err
 	}
-	if size >= gzipSize && r.AcceptsGzip() {
+	if GzipPays(size) && r.AcceptsGzip() {
 		return r.sendGzip(code, contentType, parts)
 	}
 	r.Writer.Header().Set("Content-Length", strconv.Itoa(size))
@@ -323,38 +318,6 @@ func (r *Request) Corked(send func() error) error {
 		err = &conns.GoneError{Cause: sent}
 	}
 	return err
-}
-
-// AcceptsGzip reports whether the client names gzip, and not with a weight of zero.
-func (r *Request) AcceptsGzip() bool {
-	if !r.Features[features.Compression] {
-		return false
-	}
-	for _, header := range r.HTTP.Header["Accept-Encoding"] {
-		for coding := range strings.SplitSeq(header, ",") {
-			name, parameter, _ := strings.Cut(coding, ";")
-			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-				continue
-			}
-			key, weight, _ := strings.Cut(strings.ReplaceAll(parameter, " ", ""), "=")
-			return r.Features[features.Compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
-		}
-	}
-	return false
-}
-
-func (r *Request) sendGzip(code int, contentType string, parts [][]byte) error {
-	h := r.Writer.Header()
-	h.Set("Content-Encoding", "gzip")
-	h.Add("Vary", "Accept-Encoding")
-	r.Head(code, contentType)
-	z := codec.Gzip(WriterFunc(r.WriteBytes))
-	for _, p := range parts {
-		if _, err := z.Write(p); err != nil {
-			return err
-		}
-	}
-	return z.Close()
 }
 
 // Write writes a part of the body. An error means that the client is gone.
