@@ -70,6 +70,7 @@ func TestValidateSaysAllThatIsWrong(t *testing.T) {
 		"--max-object-bytes: -1":    func(c *Config) { c.MaxObjectBytes = -1 },
 		"--max-request-bytes":       func(c *Config) { c.MaxRequestBytes = 1 << 20 },
 		"--list-memory-bytes":       func(c *Config) { c.ListMemoryBytes = -1 },
+		"--binary-cache-bytes":      func(c *Config) { c.BinaryCacheBytes = -1 },
 		"out of range; use 1h0m0s":  func(c *Config) { c.ServiceAccountMaxTokenExpiration = time.Minute },
 		"there is no admission":     func(c *Config) { c.EnableAdmissionPlugins = []string{"Priority", "PodSecurty"} },
 		"unknown or not safe":       func(c *Config) { c.TLSCipherSuites = []string{"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"} },

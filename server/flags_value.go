@@ -48,6 +48,7 @@ func (c *Config) sizes() []limited[int64] {
 	return []limited[int64]{
 		{"max-request-bytes", &c.MaxRequestBytes, 1, largestBytes, "largest body of a request"},
 		{"list-memory-bytes", &c.ListMemoryBytes, 1, mostBytes, "memory for lists that have to be gathered before they are sent, all together"},
+		{"binary-cache-bytes", &c.BinaryCacheBytes, 1, mostBytes, "memory for objects in the binary form, and cells of tables, kept for further answers"},
 		{"max-object-bytes", &c.MaxObjectBytes, 1, largestBytes, "largest object as it is stored"},
 	}
 }

@@ -73,6 +73,20 @@ func appendBytesField[T string | []byte](dst []byte, number uint32, s T) []byte 
 	return append(dst, s...)
 }
 
+// Message is the message in an object that Sealed or AppendEnvelope made.
+func Message(object []byte) []byte {
+	for i := len(magic); i < len(object); {
+		f, next, err := nextField(object, i)
+		if err != nil {
+			return nil
+		}
+		if i = next; f.number == 2 {
+			return object[f.start:f.end]
+		}
+	}
+	return nil
+}
+
 // OpenEnvelope takes a binary object apart. message shares memory with data. An error
 // describes the mistake in the data.
 func OpenEnvelope(data []byte) (apiVersion, kind string, message []byte, err error) {

@@ -59,6 +59,7 @@ type Front struct {
 	authz        authz.Authorizer
 	limits       *Limits
 	gather       *GatherRoom
+	renderings   *Renderings
 	metrics      *metrics.Metrics
 	sweeper      *conns.Sweeper
 	decodeLimits document.Limits
@@ -71,7 +72,7 @@ type Front struct {
 // New makes the pipeline.
 func New(cfg Config) *Front {
 	return &Front{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, catalog: cfg.Catalog, authn: cfg.Authn, authz: cfg.Authz,
-		limits: cfg.Limits, gather: cfg.Gather, metrics: cfg.Metrics, sweeper: cfg.Sweeper, decodeLimits: cfg.DecodeLimits, verbsOf: cfg.VerbsOf,
+		limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper, decodeLimits: cfg.DecodeLimits, verbsOf: cfg.VerbsOf,
 		Intake: Intake{idle: make(chan struct{}, 1)}}
 }
 

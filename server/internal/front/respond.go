@@ -104,6 +104,9 @@ func (f *Front) RespondEntry(r *Request, code int, e store.Entry) error {
 	if err != nil {
 		return err
 	}
+	if r.Accept.Format == codec.Binary && r.Method() == http.MethodGet {
+		return f.respondRendering(r, code, &e, body)
+	}
 	return f.RespondBytes(r, code, KindOf(res), body)
 }
 
@@ -127,7 +130,7 @@ func (f *Front) RespondObject(r *Request, code int, kind BodyKind, body []byte) 
 func (f *Front) RespondBytes(r *Request, code int, kind BodyKind, body []byte) error {
 	f.RecordAnswer(r, body)
 	if r.Accept.Format == codec.Binary {
-		return f.respondBinary(r, code, kind, body)
+		return f.sendBinary(r, code, kind, body, func([]byte) {})
 	}
 	return f.RespondText(r, code, body)
 }
@@ -340,19 +343,3 @@ type WriterFunc func([]byte) (int, error)
 
 // Write implements io.Writer.
 func (f WriterFunc) Write(p []byte) (int, error) { return f(p) }
-
-// respondBinary answers with the binary form of an object given as canonical JSON.
-func (f *Front) respondBinary(r *Request, code int, kind BodyKind, body []byte) error {
-	buf := f.gather.Buffer()
-	object, grown, err := codec.Sealed(*buf, kind.APIVersion, kind.Kind, func(dst []byte) ([]byte, error) {
-		return kind.Schema.Binary().Append(dst, kind.Type, body)
-	})
-	*buf = grown
-	if err == nil {
-		err = r.Send(code, r.Accept.ContentType(), object)
-	}
-	if err == nil {
-		f.gather.Free(buf) // after a failure HTTP/2 may still be sending it
-	}
-	return err
-}

@@ -8,33 +8,25 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/front"
-	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // binaryList writes a page of a collection in the binary form.
 type binaryList struct {
 	apiVersion, kind string
 	head             []byte // of the message
-	item             func(dst, body []byte) ([]byte, error)
+	item             func(dst []byte, e *store.Entry) ([]byte, error)
 }
 
 func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 	res := r.Target.Row
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
-	enc, typ := res.Schema.Binary(), res.Type
-	b.item = func(dst, body []byte) ([]byte, error) {
-		body, err := stored.Served(r.Context, res.Resource, body)
-		if err != nil {
-			return dst, err
-		}
-		return enc.Append(dst, typ, body)
-	}
+	b.item = func(dst []byte, e *store.Entry) ([]byte, error) { return v.front.AppendMessage(r.Context, dst, res, e) }
 	if r.Accept.As == codec.AsPartial {
 		meta := v.front.MetaKind("PartialObjectMetadata")
-		enc, typ = meta.Schema.Binary(), meta.Type
+		enc, typ := meta.Schema.Binary(), meta.Type
 		b.apiVersion, b.kind = r.Accept.APIVersion, "PartialObjectMetadataList"
-		b.item = func(dst, body []byte) ([]byte, error) {
-			body, err := front.MetadataOf(r.Context, res.Resource, body)
+		b.item = func(dst []byte, e *store.Entry) ([]byte, error) {
+			body, err := front.MetadataOf(r.Context, res.Resource, e.Body)
 			if err != nil {
 				return dst, err
 			}
@@ -54,7 +46,7 @@ func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]b
 	*buf = append(*buf, b.head...)
 	err := l.shown(r, func(e *store.Entry) error {
 		var err error
-		if *buf, err = codec.AppendBinaryItem(*buf, func(dst []byte) ([]byte, error) { return b.item(dst, e.Body) }); err != nil {
+		if *buf, err = codec.AppendBinaryItem(*buf, func(dst []byte) ([]byte, error) { return b.item(dst, e) }); err != nil {
 			return err
 		}
 		if len(*buf) >= front.ListBuffer {

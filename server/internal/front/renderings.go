@@ -1,0 +1,139 @@
+package front
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Renderings keeps what answers are made of besides stored text: objects in the binary
+// form, and the cells of tables. It is bounded in bytes and split into shards.
+//
+// A rendering is of one revision of an object, so it never has to be dropped when the
+// object changes: a newer one replaces it, or it makes room some time.
+type Renderings struct {
+	seed   maphash.Seed
+	shards [renderingShards]renderingShard
+}
+
+type renderingShard struct {
+	mu    sync.Mutex
+	limit int64 // of size
+	size  int64 // sum of weight
+	kept  map[renderingKey]*rendering
+}
+
+// renderingKey names the renderings of one object: those of a version of its kind. A row
+// is never changed, so one of another row is another rendering.
+type renderingKey struct {
+	of   *api.Resource
+	form renderingForm
+	key  string
+}
+
+type renderingForm uint8
+
+const (
+	binaryForm renderingForm = iota // the object in its envelope
+	cellsForm                       // see rowOf
+)
+
+type rendering struct {
+	bytes    []byte
+	revision uint64
+	used     bool // since it was kept, or since makeRoom spared it
+}
+
+const (
+	renderingShards = 16
+	// renderingOverhead is the memory of a rendering without its bytes: its struct, and
+	// its slot in the map, which may be half empty.
+	renderingOverhead = 160
+	// renderingShare is the part of a shard, as a divisor, that one rendering may take.
+	renderingShare = 4
+	// unlikely is the mean number of renderings after which a full shard keeps one, so
+	// that a list longer than the room is not copied for nothing.
+	unlikely = 16
+)
+
+// NewRenderings makes room for so many bytes.
+func NewRenderings(bytes int64) *Renderings {
+	c := &Renderings{seed: maphash.MakeSeed()}
+	for i := range c.shards {
+		c.shards[i].limit, c.shards[i].kept = bytes/renderingShards, map[renderingKey]*rendering{}
+	}
+	return c
+}
+
+func (c *Renderings) shard(key string) *renderingShard {
+	return &c.shards[maphash.String(c.seed, key)%renderingShards]
+}
+
+// get returns the rendering of an entry, nil if there is none. Nobody changes it.
+func (c *Renderings) get(of *api.Resource, form renderingForm, e *store.Entry) []byte {
+	s := c.shard(e.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.kept[renderingKey{of, form, e.Key}]
+	if r == nil || r.revision != e.Revision {
+		return nil
+	}
+	r.used = true
+	return r.bytes
+}
+
+// keep copies a rendering, which consists of parts, if there is room. Objects that are not
+// stored have no revision, and no rendering is kept of them.
+func (c *Renderings) keep(of *api.Resource, form renderingForm, e *store.Entry, parts ...[]byte) {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	weight := int64(size+len(e.Key)) + renderingOverhead
+	s := c.shard(e.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := renderingKey{of, form, e.Key}
+	before := s.kept[k]
+	switch {
+	case e.Revision == 0, weight > s.limit/renderingShare, before != nil && before.revision >= e.Revision:
+		return
+	case before != nil:
+		s.remove(k, before)
+	case s.size+weight > s.limit && rand.Uint32N(unlikely) > 0:
+		return
+	}
+	s.makeRoom(weight)
+	bytes := make([]byte, 0, size)
+	for _, p := range parts {
+		bytes = append(bytes, p...)
+	}
+	k.key = strings.Clone(e.Key)
+	s.kept[k] = &rendering{bytes: bytes, revision: e.Revision}
+	s.size += weight
+}
+
+func (s *renderingShard) remove(k renderingKey, r *rendering) {
+	s.size -= int64(len(r.bytes)+len(k.key)) + renderingOverhead
+	delete(s.kept, k)
+}
+
+// makeRoom removes renderings in the random order of the map until there is space for
+// another; one that was used since its last turn is spared once.
+func (s *renderingShard) makeRoom(need int64) {
+	for s.size+need > s.limit {
+		for k, r := range s.kept {
+			if r.used {
+				r.used = false
+				continue
+			}
+			if s.remove(k, r); s.size+need <= s.limit {
+				return
+			}
+		}
+	}
+}

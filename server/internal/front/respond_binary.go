@@ -1,0 +1,57 @@
+package front
+
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
+)
+
+// respondRendering answers with the binary form of an entry whose JSON in the version of
+// the request is body.
+func (f *Front) respondRendering(r *Request, code int, e *store.Entry, body []byte) error {
+	f.RecordAnswer(r, body)
+	res := r.Target.Row
+	if object := f.renderings.get(res.Resource, binaryForm, e); object != nil {
+		return r.Send(code, r.Accept.ContentType(), object)
+	}
+	return f.sendBinary(r, code, KindOf(res), body, func(object []byte) { f.renderings.keep(res.Resource, binaryForm, e, object) })
+}
+
+// AppendMessage appends the message of an entry, in the version of the row.
+func (f *Front) AppendMessage(ctx context.Context, dst []byte, res *catalog.Row, e *store.Entry) ([]byte, error) {
+	if object := f.renderings.get(res.Resource, binaryForm, e); object != nil {
+		return append(dst, codec.Message(object)...), nil
+	}
+	body, err := stored.Served(ctx, res.Resource, e.Body)
+	if err != nil {
+		return dst, err
+	}
+	start := len(dst)
+	dst, err = res.Schema.Binary().Append(dst, res.Type, body)
+	if err == nil {
+		message := dst[start:]
+		f.renderings.keep(res.Resource, binaryForm, e, codec.EnvelopeHead(res.GV.APIVersion(), res.Kind, len(message)), message, codec.EnvelopeTail())
+	}
+	return dst, err
+}
+
+// sendBinary answers with the binary form of an object given as canonical JSON; made gets
+// the answer, to copy it.
+func (f *Front) sendBinary(r *Request, code int, kind BodyKind, body []byte, made func(object []byte)) error {
+	buf := f.gather.Buffer()
+	object, grown, err := codec.Sealed(*buf, kind.APIVersion, kind.Kind, func(dst []byte) ([]byte, error) {
+		return kind.Schema.Binary().Append(dst, kind.Type, body)
+	})
+	*buf = grown
+	if err == nil {
+		made(object)
+		err = r.Send(code, r.Accept.ContentType(), object)
+	}
+	if err == nil {
+		f.gather.Free(buf) // after a failure HTTP/2 may still be sending it
+	}
+	return err
+}
