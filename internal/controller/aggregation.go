@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -65,9 +65,8 @@ func readClusterRole(name string, body []byte) clusterRole {
 	})
 	selectors, _ := document.Find(body, "aggregationRule", "clusterRoleSelectors")
 	document.EachElement(selectors, func(text []byte) bool {
-		var s metav1.LabelSelector
-		if json.Unmarshal(text, &s) == nil {
-			if selector, err := metav1.LabelSelectorAsSelector(&s); err == nil {
+		if s, err := document.DecodeAny(text, document.Limits{}); err == nil {
+			if selector, err := selector.Checked(s.Root()); err == nil {
 				r.selectors = append(r.selectors, selector)
 			}
 		}

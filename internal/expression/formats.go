@@ -2,11 +2,11 @@ package expression
 
 import (
 	"net/url"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"k8s.io/apimachinery/pkg/api/validation"
 	names "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 
@@ -24,13 +24,13 @@ var formats = &class[*format]{is: cel.ObjectType(openapi.Word() + ".NamedFormat"
 
 // namedFormats are all formats.
 var namedFormats = []*format{
-	{"dns1123Label", func(s string) []string { return validation.NameIsDNSLabel(s, false) }, 30},
-	{"dns1123Subdomain", func(s string) []string { return validation.NameIsDNSSubdomain(s, false) }, 60},
-	{"dns1035Label", func(s string) []string { return validation.NameIsDNS1035Label(s, false) }, 30},
+	{"dns1123Label", func(s string) []string { return names.IsDNS1123Label(s) }, 30},
+	{"dns1123Subdomain", func(s string) []string { return names.IsDNS1123Subdomain(s) }, 60},
+	{"dns1035Label", func(s string) []string { return names.IsDNS1035Label(s) }, 30},
 	{"qualifiedName", names.IsQualifiedName, 60},
-	{"dns1123LabelPrefix", func(s string) []string { return validation.NameIsDNSLabel(s, true) }, 30},
-	{"dns1123SubdomainPrefix", func(s string) []string { return validation.NameIsDNSSubdomain(s, true) }, 60},
-	{"dns1035LabelPrefix", func(s string) []string { return validation.NameIsDNS1035Label(s, true) }, 30},
+	{"dns1123LabelPrefix", func(s string) []string { return names.IsDNS1123Label(beginning(s)) }, 30},
+	{"dns1123SubdomainPrefix", func(s string) []string { return names.IsDNS1123Subdomain(beginning(s)) }, 60},
+	{"dns1035LabelPrefix", func(s string) []string { return names.IsDNS1035Label(beginning(s)) }, 30},
 	{"labelValue", names.IsValidLabelValue, 40},
 	{"uri", func(s string) []string {
 		if _, err := url.ParseRequestURI(s); err != nil {
@@ -42,6 +42,15 @@ var namedFormats = []*format{
 	{"byte", schemaFormat("byte", "invalid base64"), 84},
 	{"date", schemaFormat("date", "invalid date"), len(strfmt.DateTimePattern)},
 	{"datetime", schemaFormat("datetime", "invalid datetime"), len(strfmt.DateTimePattern)},
+}
+
+// beginning is a name that may follow a text which is the beginning of names: it may end
+// in a dash.
+func beginning(prefix string) string {
+	if len(prefix) > 1 && strings.HasSuffix(prefix, "-") {
+		return prefix[:len(prefix)-2] + "a"
+	}
+	return prefix
 }
 
 // schemaFormat is a format that schemas have, too.

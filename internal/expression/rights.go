@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"k8s.io/apimachinery/pkg/api/validation"
+	names "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/capstan-dev/capstan/openapi"
 )
@@ -155,9 +155,9 @@ func ofAccount(args ...ref.Val) ref.Val {
 	switch {
 	case !ok || !isText || !isName:
 		return types.MaybeNoSuchOverloadErr(args[0])
-	case len(validation.ValidateServiceAccountName(string(name), false)) > 0:
+	case len(names.IsDNS1123Subdomain(string(name))) > 0:
 		return types.NewErr("Invalid service account name")
-	case len(validation.ValidateNamespaceName(string(namespace), false)) > 0:
+	case len(names.IsDNS1123Label(string(namespace))) > 0:
 		return types.NewErr("Invalid service account namespace")
 	}
 	a.Namespace, a.Account = string(namespace), string(name)

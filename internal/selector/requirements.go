@@ -1,11 +1,12 @@
 package selector
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -68,13 +69,29 @@ func Checked(v document.Value) (labels.Selector, error) {
 	if v.Kind() != document.Object {
 		return labels.Nothing(), nil
 	}
-	s := v1.LabelSelector{MatchLabels: map[string]string{}}
+	selector := labels.NewSelector()
+	add := func(key string, op selection.Operator, values []string) error {
+		r, err := labels.NewRequirement(key, op, values)
+		if err == nil {
+			selector = selector.Add(*r)
+		}
+		return err
+	}
 	for name, v := range v.Get("matchLabels").Members() {
-		s.MatchLabels[name] = v.Text()
+		if err := add(name, selection.Equals, []string{v.Text()}); err != nil {
+			return nil, err
+		}
 	}
 	for _, e := range v.Get("matchExpressions").Elements() {
-		s.MatchExpressions = append(s.MatchExpressions, v1.LabelSelectorRequirement{
-			Key: e.Get("key").Text(), Operator: v1.LabelSelectorOperator(e.Get("operator").Text()), Values: e.Get("values").Texts()})
+		op, known := checkedOperators[e.Get("operator").Text()]
+		if !known {
+			return nil, fmt.Errorf("%q is not a valid label selector operator", e.Get("operator").Text())
+		}
+		if err := add(e.Get("key").Text(), op, e.Get("values").Texts()); err != nil {
+			return nil, err
+		}
 	}
-	return v1.LabelSelectorAsSelector(&s)
+	return selector, nil
 }
+
+var checkedOperators = map[string]selection.Operator{"In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -26,6 +24,12 @@ type groupName struct {
 	CreationTimestamp any    `json:"creationTimestamp"`
 }
 
+type groupVersionKind struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
+}
+
 type versionDiscovery struct {
 	Version   string              `json:"version"`
 	Resources []resourceDiscovery `json:"resources"`
@@ -34,7 +38,7 @@ type versionDiscovery struct {
 
 type resourceDiscovery struct {
 	Resource         string                 `json:"resource"`
-	ResponseKind     v1.GroupVersionKind    `json:"responseKind"`
+	ResponseKind     groupVersionKind       `json:"responseKind"`
 	Scope            string                 `json:"scope"`
 	SingularResource string                 `json:"singularResource"`
 	Verbs            []string               `json:"verbs"`
@@ -44,9 +48,9 @@ type resourceDiscovery struct {
 }
 
 type subresourceDiscovery struct {
-	Subresource  string              `json:"subresource"`
-	ResponseKind v1.GroupVersionKind `json:"responseKind"`
-	Verbs        []string            `json:"verbs"`
+	Subresource  string           `json:"subresource"`
+	ResponseKind groupVersionKind `json:"responseKind"`
+	Verbs        []string         `json:"verbs"`
 }
 
 func aggregateVersion(v *catalog.Version) versionDiscovery {
@@ -55,7 +59,7 @@ func aggregateVersion(v *catalog.Version) versionDiscovery {
 	}
 	out := versionDiscovery{Version: v.Version, Resources: []resourceDiscovery{}, Freshness: "Current"}
 	for _, res := range v.Rows {
-		r := resourceDiscovery{Resource: res.Plural, ResponseKind: v1.GroupVersionKind{Group: v.Group, Version: v.Version, Kind: res.Kind}, Scope: "Cluster",
+		r := resourceDiscovery{Resource: res.Plural, ResponseKind: groupVersionKind{Group: v.Group, Version: v.Version, Kind: res.Kind}, Scope: "Cluster",
 			SingularResource: res.Singular, Verbs: res.Verbs.Names(), ShortNames: res.ShortNames, Categories: res.Categories}
 		if r.SingularResource == "" {
 			r.SingularResource = strings.ToLower(res.Kind)
@@ -66,7 +70,7 @@ func aggregateVersion(v *catalog.Version) versionDiscovery {
 		for j := range res.Subresources {
 			sub := &res.Subresources[j]
 			r.Subresources = append(r.Subresources, subresourceDiscovery{Subresource: sub.Name,
-				ResponseKind: v1.GroupVersionKind{Group: sub.Group, Version: sub.Version, Kind: sub.Kind}, Verbs: sub.Verbs.Names()})
+				ResponseKind: groupVersionKind{Group: sub.Group, Version: sub.Version, Kind: sub.Kind}, Verbs: sub.Verbs.Names()})
 		}
 		out.Resources = append(out.Resources, r)
 	}

@@ -12,8 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -63,7 +62,7 @@ func (d *Documents) At(snapshot *catalog.Snapshot, path string) (Document, error
 		return d.whole(snapshot, path, func() (Document, error) { return groupList(snapshot) })
 	case named && !strings.Contains(rest, "/"):
 		group := apiGroup(snapshot.DiscoveredIn(rest))
-		group.TypeMeta = v1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+		group.TypeMeta = api.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
 		text, err := json.Marshal(group)
 		return Document{Kind: "APIGroup", JSON: text}, err
 	case !named:
@@ -160,9 +159,9 @@ func groupList(snapshot *catalog.Snapshot) (Document, error) {
 }
 
 // apiGroup describes a group by its served versions.
-func apiGroup(versions []*catalog.Version) (group v1.APIGroup) {
+func apiGroup(versions []*catalog.Version) (group api.GroupDescription) {
 	for i, v := range versions {
-		version := v1.GroupVersionForDiscovery{GroupVersion: v.APIVersion(), Version: v.Version}
+		version := api.VersionDescription{GroupVersion: v.APIVersion(), Version: v.Version}
 		group.Name = v.Group
 		group.Versions = append(group.Versions, version)
 		if i == 0 || v.Preferred {
@@ -172,8 +171,8 @@ func apiGroup(versions []*catalog.Version) (group v1.APIGroup) {
 	return group
 }
 
-func resourceList(v *catalog.Version) v1.APIResourceList {
-	list := v1.APIResourceList{TypeMeta: v1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: v.APIVersion(), APIResources: []v1.APIResource{}}
+func resourceList(v *catalog.Version) api.ResourceList {
+	list := api.ResourceList{TypeMeta: api.TypeMeta{Kind: "APIResourceList"}, GroupVersion: v.APIVersion(), Resources: []api.ResourceDescription{}}
 	if v.Group != "" {
 		list.APIVersion = "v1"
 	}
@@ -182,20 +181,20 @@ func resourceList(v *catalog.Version) v1.APIResourceList {
 		if row.Definition != nil {
 			verbs = customVerbs
 		}
-		list.APIResources = append(list.APIResources, v1.APIResource{
+		list.Resources = append(list.Resources, api.ResourceDescription{
 			Name: row.Plural, SingularName: row.Singular, Namespaced: row.Namespaced, Kind: row.Kind,
 			Verbs: verbs, ShortNames: row.ShortNames, Categories: row.Categories, StorageVersionHash: row.StorageVersionHash,
 		})
 		for j := range row.Subresources {
 			sub := &row.Subresources[j]
-			r := v1.APIResource{Name: row.Plural + "/" + sub.Name, Namespaced: row.Namespaced, Kind: sub.Kind, Verbs: sub.Verbs.Names()}
+			r := api.ResourceDescription{Name: row.Plural + "/" + sub.Name, Namespaced: row.Namespaced, Kind: sub.Kind, Verbs: sub.Verbs.Names()}
 			if sub.Group != v.Group || sub.Version != v.Version {
 				r.Group, r.Version = sub.Group, sub.Version
 			}
-			list.APIResources = append(list.APIResources, r)
+			list.Resources = append(list.Resources, r)
 		}
 	}
-	slices.SortStableFunc(list.APIResources, func(a, b v1.APIResource) int {
+	slices.SortStableFunc(list.Resources, func(a, b api.ResourceDescription) int {
 		if v.Rows[0].Definition != nil { // the object, its status, its scale
 			return strings.Compare(typeName(a.Name), typeName(b.Name))
 		}
@@ -216,6 +215,13 @@ func typeName(name string) string {
 // CoreVersions are the versions of the core group and the address of the server: the
 // document at /api, of the kind APIVersions.
 func CoreVersions(address string) ([]byte, error) {
-	return json.Marshal(v1.APIVersions{TypeMeta: v1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
-		ServerAddressByClientCIDRs: []v1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: address}}})
+	type reachable struct {
+		ClientCIDR    string `json:"clientCIDR"`
+		ServerAddress string `json:"serverAddress"`
+	}
+	return json.Marshal(struct {
+		api.TypeMeta
+		Versions  []string    `json:"versions"`
+		Reachable []reachable `json:"serverAddressByClientCIDRs"`
+	}{api.TypeMeta{Kind: "APIVersions"}, []string{"v1"}, []reachable{{"0.0.0.0/0", address}}})
 }

@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -16,20 +15,20 @@ func aggregateRemote(v *catalog.Version) versionDiscovery {
 	if v.Remote.Stale || v.Remote.Documents == nil {
 		out.Freshness = "Stale"
 	}
-	var list v1.APIResourceList
+	var list api.ResourceList
 	if v.Remote.Documents == nil || json.Unmarshal(v.Remote.Documents.Resources, &list) != nil {
 		return out
 	}
-	kind := func(r *v1.APIResource) v1.GroupVersionKind {
-		k := v1.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+	kind := func(r *api.ResourceDescription) groupVersionKind {
+		k := groupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
 		if k.Group == "" && k.Version == "" {
 			k.Group, k.Version = v.Group, v.Version
 		}
 		return k
 	}
 	at := map[string]int{}
-	for i := range list.APIResources {
-		r := &list.APIResources[i]
+	for i := range list.Resources {
+		r := &list.Resources[i]
 		if strings.Contains(r.Name, "/") {
 			continue
 		}
@@ -40,8 +39,8 @@ func aggregateRemote(v *catalog.Version) versionDiscovery {
 		}
 		out.Resources = append(out.Resources, d)
 	}
-	for i := range list.APIResources {
-		r := &list.APIResources[i]
+	for i := range list.Resources {
+		r := &list.Resources[i]
 		name, sub, ok := strings.Cut(r.Name, "/")
 		if j, known := at[name]; ok && known {
 			out.Resources[j].Subresources = append(out.Resources[j].Subresources, subresourceDiscovery{Subresource: sub, ResponseKind: kind(r), Verbs: r.Verbs})

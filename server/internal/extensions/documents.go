@@ -14,8 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -133,18 +132,18 @@ func (r *reader) resources(ctx context.Context) ([]byte, map[string]bool, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	var list v1.APIResourceList
+	var list api.ResourceList
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, nil, fmt.Errorf("the list of resources is not JSON: %w", err)
 	}
 	if list.GroupVersion != r.of.APIVersion() {
 		return nil, nil, fmt.Errorf("the list of resources is of %q, not of %q", list.GroupVersion, r.of.APIVersion())
 	}
-	if len(list.APIResources) > maxNames {
+	if len(list.Resources) > maxNames {
 		return nil, nil, errors.New("the list of resources is too long")
 	}
 	names := map[string]bool{}
-	for _, one := range list.APIResources {
+	for _, one := range list.Resources {
 		names[one.Name] = true
 	}
 	return text, names, nil

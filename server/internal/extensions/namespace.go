@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/capstan-dev/capstan/internal/api"
 )
 
 // EmptyNamespace deletes the objects that extension servers have in a namespace, and
@@ -60,12 +60,12 @@ func (x *Extensions) byPriority() []*server {
 }
 
 // namespaced are the resources whose objects are in namespaces and can be deleted.
-func (s *server) namespaced() (all []v1.APIResource) {
-	var list v1.APIResourceList
+func (s *server) namespaced() (all []api.ResourceDescription) {
+	var list api.ResourceList
 	if json.Unmarshal(s.way.documents.Load().Resources, &list) != nil {
 		return nil
 	}
-	for _, r := range list.APIResources {
+	for _, r := range list.Resources {
 		if r.Namespaced && !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
 			all = append(all, r)
 		}
@@ -74,7 +74,7 @@ func (s *server) namespaced() (all []v1.APIResource) {
 }
 
 // emptyResource deletes the objects of a resource in a namespace, and counts the rest.
-func (x *Extensions) emptyResource(ctx context.Context, s *server, r *v1.APIResource, namespace string) (left int, err error) {
+func (x *Extensions) emptyResource(ctx context.Context, s *server, r *api.ResourceDescription, namespace string) (left int, err error) {
 	path := "/apis/" + s.APIVersion() + "/namespaces/" + url.PathEscape(namespace) + "/" + url.PathEscape(r.Name)
 	names, err := x.list(ctx, s, path)
 	if err != nil || len(names) == 0 {

@@ -9,8 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/controller"
 )
 
@@ -48,7 +47,7 @@ func (x *Extensions) Find(ctx context.Context, apiVersion, kind, namespace, name
 	}
 	var found struct {
 		Kind     string
-		Reason   v1.StatusReason
+		Reason   string
 		Details  struct{ Name string }
 		Metadata struct{ UID string }
 	}
@@ -56,7 +55,7 @@ func (x *Extensions) Find(ctx context.Context, apiVersion, kind, namespace, name
 	switch err := json.Compact(&body, text); {
 	case err != nil || json.Unmarshal(text, &found) != nil:
 		return nil, fmt.Errorf("GET %s: the answer is not an object", path)
-	case found.Kind == "Status" && found.Reason == v1.StatusReasonNotFound && found.Details.Name == name:
+	case found.Kind == "Status" && found.Reason == "NotFound" && found.Details.Name == name:
 		return nil, nil
 	case found.Kind != kind || found.Metadata.UID == "":
 		return nil, fmt.Errorf("GET %s: the answer is another object", path)
@@ -66,11 +65,11 @@ func (x *Extensions) Find(ctx context.Context, apiVersion, kind, namespace, name
 
 // pathOf is the path of an object of a kind.
 func (s *server) pathOf(kind, namespace, name string) (path string, ok bool) {
-	var list v1.APIResourceList
+	var list api.ResourceList
 	if json.Unmarshal(s.way.documents.Load().Resources, &list) != nil {
 		return "", false
 	}
-	for _, r := range list.APIResources {
+	for _, r := range list.Resources {
 		if r.Kind != kind || strings.Contains(r.Name, "/") {
 			continue
 		}
