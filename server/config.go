@@ -73,6 +73,8 @@ type Config struct {
 	// EncryptionConfigFile names the resources that are stored encrypted, and the keys.
 	// Default: none.
 	EncryptionConfigFile string
+	// EncryptionConfigReload puts changes of the file to use while the server runs.
+	EncryptionConfigReload bool
 	// Audit names the recorded requests, and the places of their events. Default: none.
 	Audit audit.Config
 	// TracingConfigFile names the collector of spans, and the part of the requests that are
@@ -208,6 +210,9 @@ func (c *Config) Validate() error {
 		limited[time.Duration]{flag: "min-request-timeout", at: &d.MinRequestTimeout, least: time.Second, most: longestTime}.valid())
 	if d.MaxRequestBytes < d.MaxObjectBytes {
 		wrong("--max-request-bytes: %d bytes is less than the largest object (--max-object-bytes, %d); raise one or lower the other", d.MaxRequestBytes, d.MaxObjectBytes)
+	}
+	if d.EncryptionConfigReload && d.EncryptionConfigFile == "" {
+		wrong("--encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config")
 	}
 	return errors.Join(all...)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,4 +191,72 @@ func TestEncryptionConfigAndService(t *testing.T) {
 	if got := h.get("/readyz?verbose"); got.code != 500 || !bytes.Contains(got.body, []byte("[-]kms-provider-0 failed")) {
 		t.Errorf("%d %s", got.code, got.body)
 	}
+}
+
+// The file is followed while the server runs: another first key is that of all writes from
+// then on, of a PUT of a cached object as it is, and of a migration. A wrong file, and one
+// whose key management service does not answer, change nothing and are reported.
+func TestEncryptionReload(t *testing.T) {
+	dir := t.TempDir()
+	file := encryptionConfig(t, aesKeys("1")+", {identity: {}}")
+	h := startServer(t, func(c *server.Config) {
+		c.InMemory, c.DataDir, c.EncryptionConfigFile, c.EncryptionConfigReload = false, dir, file, true
+		c.Shorten(func(d *server.Durations) { d.Reload = time.Hour })
+	})
+	use := func(providers string) {
+		t.Helper()
+		text, err := os.ReadFile(encryptionConfig(t, providers))
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.server.Reload()
+	}
+	revision := func(r reply) any { return r.field(t, "metadata.resourceVersion") }
+	counted := func(want string) {
+		t.Helper()
+		got := ""
+		for name, n := range h.figures() {
+			if rest, ok := strings.CutPrefix(name, "apiserver_encryption_config_controller_automatic_reloads_total{"); ok {
+				got += rest[strings.Index(rest, "status="):] + n + " "
+			}
+		}
+		if fields := strings.Fields(got); strings.Join(slices.Sorted(slices.Values(fields)), " ") != want {
+			t.Errorf("reloads %s, want %s", got, want)
+		}
+	}
+	h.create(secretsPath, `{"metadata":{"name":"a"}}`)
+	h.create(secretsPath, `{"metadata":{"name":"b"}}`)
+	a := h.get(secretsPath + "/a") // cached
+	counted("")
+
+	use(aesKeys("1") + ", {kms: {apiVersion: v2, name: k, endpoint: \"unix:///nowhere\", timeout: 100ms}}")
+	use("{aesgcm: {keys: []}}")
+	use("{aesgcm: {keys: [{name: a, secret: c2hvcnQ=}]}}")
+	if same := h.send("PUT", secretsPath+"/a", "application/json", a.body); revision(same) != revision(a) {
+		t.Error("a wrong file has an effect")
+	}
+	h.get("/readyz/kms-providers").expect(t, 200, "")
+	counted(`status="failure"3`) // and in the log
+
+	use(aesKeys("21"))
+	counted(`status="failure"3 status="success"1`)
+	now := h.send("PUT", secretsPath+"/a", "application/json", a.body)
+	if revision(now) == revision(a) {
+		t.Error("a PUT of a cached object as it is does not encrypt it with the new key")
+	}
+	if again := h.send("PUT", secretsPath+"/a", "application/json", now.body); revision(again) != revision(now) {
+		t.Error("the second PUT is a write too")
+	}
+	var rewritten int64
+	if err := (operate.Client{DataDir: dir}).Migrate(t.Context(), func(s operate.Step) { rewritten = s.Rewritten }); err != nil || rewritten != 1 {
+		t.Errorf("%d objects rewritten, want b: %v", rewritten, err)
+	}
+	use(aesKeys("2"))
+	h.get(secretsPath).expect(t, 200, "")
+	use(aesKeys("3"))
+	h.get(secretsPath+"/a").expect(t, 500, "") // also if it was cached
+	h.get(configMaps).expect(t, 200, "")
 }

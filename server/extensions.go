@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"os"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -19,6 +20,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/forward"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
@@ -60,10 +62,27 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
 	}
 	if s.cfg.keepsFiles() {
-		s.control = operate.Listen(s.cfg.DataDir, engine, cipher.Form(), func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
+		s.control = operate.Listen(s.cfg.DataDir, engine, cipher.Form, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
 	}
 	s.metrics = newMetrics(s, engine.Stats)
 	return s.openTracing()
+}
+
+// reloadCipher follows the file of the encryption, if that is configured.
+func (s *Server) reloadCipher() {
+	if !s.cfg.EncryptionConfigReload {
+		return
+	}
+	reloads := metrics.NewReloads("encryption_config_controller", s.cfg.Clock)
+	s.metrics.Add(reloads)
+	if text, err := os.ReadFile(s.cfg.EncryptionConfigFile); err == nil { // it was read just now
+		reloads.Use(text)
+	}
+	s.keys.Watch("encryption configuration", func(texts [][]byte) ([]any, error) {
+		err := s.cipher.Reload()
+		reloads.Count(texts[0], err)
+		return nil, err
+	}, s.cfg.EncryptionConfigFile)
 }
 
 // openDefinitions reads the definitions of custom resources and serves their resources,

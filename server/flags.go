@@ -83,6 +83,7 @@ func (c *Config) addStoreFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of the store, the certificates made by the server and the administrator's kubeconfig")
 	fs.BoolVar(&c.InMemory, "in-memory", c.InMemory, "keep everything in memory and forget it at the end; --data-dir is not used")
 	fs.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", c.EncryptionConfigFile, "which resources are encrypted before they are stored, and with which keys")
+	fs.BoolVar(&c.EncryptionConfigReload, "encryption-provider-config-automatic-reload", c.EncryptionConfigReload, "put changes of the file of --encryption-provider-config to use while the server runs")
 }
 
 // addSigningFlags defines the flags about the authorities of certificate signing requests.

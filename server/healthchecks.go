@@ -33,8 +33,17 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 			return errors.New("not finished")
 		}})
 	}
-	for i := range s.cipher.Services() {
-		checks = append(checks, discovery.Check{Name: fmt.Sprintf("kms-provider-%d", i), Check: func() error { return s.cipher.Healthy(i) }})
+	if services := s.cipher.Checks(); !s.cfg.EncryptionConfigReload {
+		for i, check := range services {
+			checks = append(checks, discovery.Check{Name: fmt.Sprintf("kms-provider-%d", i), Check: check})
+		}
+	} else { // one check for as many services as there are
+		checks = append(checks, discovery.Check{Name: "kms-providers", Check: func() (err error) {
+			for _, check := range services {
+				err = errors.Join(err, check())
+			}
+			return err
+		}})
 	}
 	if endpoint == "readyz" {
 		checks = append(checks, discovery.Check{Name: "shutdown", Check: func() error {

@@ -160,6 +160,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
 	}
+	s.reloadCipher()
 	if err := s.openAuthentication(); err != nil {
 		return err
 	}

@@ -49,15 +49,26 @@ func Read(path string, resource func(key string) (group, plural string, ok bool)
 	if path == "" {
 		return nil, nil
 	}
+	c := &Cipher{path: path, resource: resource}
+	now, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	c.now.Store(now)
+	return c, nil
+}
+
+// read reads the file.
+func (c *Cipher) read() (*configuration, error) {
 	var text configText
-	file, err := configfile.Load(path, &text, "EncryptionConfiguration", "apiserver.config."+profile.GroupSuffix+"/v1")
+	file, err := configfile.Load(c.path, &text, "EncryptionConfiguration", "apiserver.config."+profile.GroupSuffix+"/v1")
 	if err != nil {
 		return nil, err
 	}
 	if len(text.Resources) == 0 {
 		return nil, file.Wrong("resources: name at least one")
 	}
-	c := &Cipher{resource: resource}
+	next := &configuration{}
 	for i, r := range text.Resources {
 		at := file.At("resources", i)
 		if len(r.Resources) == 0 || len(r.Providers) == 0 {
@@ -70,19 +81,19 @@ func Read(path string, resource func(key string) (group, plural string, ok bool)
 			}
 		}
 		for k := range r.Providers {
-			some, err := c.read(at.At("providers", k), &r.Providers[k])
+			some, err := c.providers(next, at.At("providers", k), &r.Providers[k])
 			if err != nil {
 				return nil, err
 			}
 			in.providers = append(in.providers, some...)
 		}
-		c.sets = append(c.sets, in)
+		next.sets = append(next.sets, in)
 	}
-	return c, nil
+	return next, nil
 }
 
-// read makes the providers of an element, one for each key.
-func (c *Cipher) read(at configfile.Value, text *providerText) ([]provider, error) {
+// providers makes the providers of an element, one for each key.
+func (c *Cipher) providers(next *configuration, at configfile.Value, text *providerText) ([]provider, error) {
 	var found []provider
 	elements := 0
 	for _, kind := range []struct {
@@ -125,7 +136,7 @@ func (c *Cipher) read(at configfile.Value, text *providerText) ([]provider, erro
 	}
 	if text.KMS != nil {
 		elements++
-		s, err := c.service(at.At("kms"), text.KMS)
+		s, err := c.service(next, at.At("kms"), text.KMS)
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +152,8 @@ func (c *Cipher) read(at configfile.Value, text *providerText) ([]provider, erro
 const defaultTimeout = 3 * time.Second
 
 // service makes the provider of a key management service; one that is named twice is the
-// same.
-func (c *Cipher) service(at configfile.Value, text *serviceText) (*service, error) {
+// same, and so is one of the present configuration.
+func (c *Cipher) service(next *configuration, at configfile.Value, text *serviceText) (*service, error) {
 	timeout := defaultTimeout
 	if text.Timeout != nil {
 		timeout = *text.Timeout
@@ -164,11 +175,19 @@ func (c *Cipher) service(at configfile.Value, text *serviceText) (*service, erro
 		path = "@" + path
 	}
 	s := newService(text.Name, version, path, timeout)
-	for _, known := range c.services {
+	s.changed = func() { c.generation.Add(1) }
+	if now := c.now.Load(); now != nil {
+		for _, known := range now.services {
+			if known.id() == s.id() && known.path == path && known.timeout == timeout {
+				s = known
+			}
+		}
+	}
+	for _, known := range next.services {
 		if known.id() == s.id() {
 			return nil, at.WrongAt([]any{"name"}, "name: there are two services %q; name the resources of one together", text.Name)
 		}
 	}
-	c.services = append(c.services, s)
+	next.services = append(next.services, s)
 	return s, nil
 }

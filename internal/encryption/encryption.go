@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -34,13 +35,56 @@ type set struct {
 	providers []provider
 }
 
-// Cipher is a configuration in effect. It implements store.Cipher.
-type Cipher struct {
-	sets []set
-	// resource splits a key of the store; ok is false for keys that are not of objects.
-	resource func(key string) (group, plural string, ok bool)
+// configuration is the content of a file. It never changes.
+type configuration struct {
+	sets     []set
 	services []*service
 }
+
+// Cipher encrypts by the configuration in a file, as it was when it was last read. It
+// implements store.Cipher.
+type Cipher struct {
+	path string
+	// resource splits a key of the store; ok is false for keys that are not of objects.
+	resource   func(key string) (group, plural string, ok bool)
+	now        atomic.Pointer[configuration]
+	generation atomic.Uint64
+}
+
+// Reload reads the file again and puts its content to use. With a mistake in it, or a new
+// key management service that does not work, nothing changes.
+func (c *Cipher) Reload() error {
+	next, err := c.read()
+	if err != nil {
+		return err
+	}
+	before := c.now.Load()
+	for _, s := range next.services {
+		if slices.Contains(before.services, s) {
+			continue
+		}
+		if err := s.healthy(); err != nil {
+			next.close(before.services)
+			return fmt.Errorf("%s: %w", s.id(), err)
+		}
+	}
+	c.now.Store(next)
+	c.generation.Add(1)
+	before.close(next.services)
+	return nil
+}
+
+// close closes the connections to services, without those that others use.
+func (c *configuration) close(others []*service) {
+	for _, s := range c.services {
+		if !slices.Contains(others, s) {
+			s.calls.Close()
+		}
+	}
+}
+
+// Generation implements store.Cipher.
+func (c *Cipher) Generation() uint64 { return c.generation.Load() }
 
 // of is the first set with the resource of a key, nil for none.
 func (c *Cipher) of(key string) (in *set, resource string) {
@@ -49,11 +93,12 @@ func (c *Cipher) of(key string) (in *set, resource string) {
 		return nil, key
 	}
 	resource = strings.TrimSuffix(plural+"."+group, ".")
-	for i := range c.sets {
-		if slices.ContainsFunc(c.sets[i].resources, func(name string) bool {
+	sets := c.now.Load().sets
+	for i := range sets {
+		if slices.ContainsFunc(sets[i].resources, func(name string) bool {
 			return name == resource || name == "*.*" || name == "*."+group
 		}) {
-			return &c.sets[i], resource
+			return &sets[i], resource
 		}
 	}
 	return nil, resource
@@ -150,34 +195,31 @@ func (c *Cipher) Form() string {
 		return ""
 	}
 	var all []string
-	for i := range c.sets {
+	for _, in := range c.now.Load().sets {
 		id := "identity"
-		if p := c.sets[i].providers[0]; p != nil {
+		if p := in.providers[0]; p != nil {
 			id = p.id()
 		}
-		all = append(all, strings.Join(c.sets[i].resources, ",")+" "+id)
+		all = append(all, strings.Join(in.resources, ",")+" "+id)
 	}
 	return strings.Join(all, ";")
 }
 
-// Healthy reports whether a key management service works, by its place in the
+// Checks are the health checks of the key management services, in the order of the
 // configuration.
-func (c *Cipher) Healthy(service int) error { return c.services[service].healthy() }
-
-// Services is the number of key management services.
-func (c *Cipher) Services() int {
-	if c == nil {
-		return 0
+func (c *Cipher) Checks() []func() error {
+	var all []func() error
+	if c != nil {
+		for _, s := range c.now.Load().services {
+			all = append(all, s.healthy)
+		}
 	}
-	return len(c.services)
+	return all
 }
 
 // Close closes the connections to services.
 func (c *Cipher) Close() {
-	if c == nil {
-		return
-	}
-	for _, s := range c.services {
-		s.calls.Close()
+	if c != nil {
+		c.now.Load().close(nil)
 	}
 }

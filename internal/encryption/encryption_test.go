@@ -198,7 +198,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
 	}
-	if c, err := Read("", resourceOf); c != nil || err != nil || c.Form() != "" || c.Services() != 0 {
+	if c, err := Read("", resourceOf); c != nil || err != nil || c.Form() != "" || c.Checks() != nil {
 		t.Error(c, err)
 	}
 }
@@ -288,8 +288,9 @@ func TestKeyService(t *testing.T) {
 		k.mu.Lock()
 		k.keyID = "2"
 		k.mu.Unlock()
-		c.services[0].asked = time.Now().Add(-2 * statusEvery)
-		if fresh, err := c.Fresh(secret, sealed); fresh || err != nil {
+		c.now.Load().services[0].asked = time.Now().Add(-2 * statusEvery)
+		before := c.Generation()
+		if fresh, err := c.Fresh(secret, sealed); fresh || err != nil || c.Generation() == before {
 			t.Errorf("%s: a value of the earlier key is not stale: %v", group, err)
 		}
 		if fresh, err := c.Fresh(secret, sealOf(t, c, secret, "text")); !fresh || err != nil {
@@ -298,9 +299,9 @@ func TestKeyService(t *testing.T) {
 		k.mu.Lock()
 		k.fails = true
 		k.mu.Unlock()
-		c.services[0].asked = time.Now().Add(-2 * statusEvery)
+		c.now.Load().services[0].asked = time.Now().Add(-2 * statusEvery)
 		sealOf(t, c, secret, "while it fails")
-		if err := c.Healthy(0); err == nil || !strings.Contains(err.Error(), "on purpose") {
+		if err := c.Checks()[0](); err == nil || !strings.Contains(err.Error(), "on purpose") {
 			t.Errorf("%s: %v", group, err)
 		}
 		if _, err := cipherOf(t, text).Sealer(secret); err == nil || !strings.Contains(err.Error(), "secrets: kms:v2:k: the key management service failed: on purpose") {
@@ -312,7 +313,7 @@ func TestKeyService(t *testing.T) {
 // A service that is not there is an error within the time-out.
 func TestNoKeyService(t *testing.T) {
 	c := cipherOf(t, "{kms: {apiVersion: v2, name: k, endpoint: \"unix:///nowhere\", timeout: 100ms}}")
-	if _, err := c.Sealer(secret); err == nil || c.Healthy(0) == nil {
+	if _, err := c.Sealer(secret); err == nil || c.Checks()[0]() == nil {
 		t.Errorf("%v", err)
 	}
 }
@@ -322,7 +323,7 @@ func FuzzOpen(f *testing.F) {
 	c := cipherOf(f, "{aesgcm: {keys: [{name: a, secret: "+keyOf(16, "x")+"}]}}, {aescbc: {keys: [{name: a, secret: "+keyOf(16, "x")+"}]}}, {secretbox: {keys: [{name: a, secret: "+keyOf(32, "x")+
 		"}]}}, {kms: {apiVersion: v2, name: k, endpoint: \"unix:///nowhere\", timeout: 1ns}}")
 	f.Add(sealOf(f, c, secret, "text"))
-	for _, p := range c.sets[0].providers {
+	for _, p := range c.now.Load().sets[0].providers {
 		if l, ok := p.(*local); ok {
 			id := append([]byte{byte(len(l.id()))}, l.id()...)
 			f.Add(l.seal(id, []byte(secret), []byte("text")))

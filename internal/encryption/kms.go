@@ -27,8 +27,10 @@ import (
 type service struct {
 	name    string
 	version int
+	path    string
 	calls   *grpc.Caller
 	timeout time.Duration
+	changed func() // after a key of the service took the place of another
 
 	calling sync.Mutex             // held while the service is asked for keys
 	group   atomic.Pointer[string] // the version of the API that the service speaks: "v2"
@@ -62,7 +64,7 @@ const (
 )
 
 func newService(name string, version int, path string, timeout time.Duration) *service {
-	s := &service{name: name, version: version, calls: grpc.New("unix", path), timeout: timeout, opened: map[string][]byte{}}
+	s := &service{name: name, version: version, path: path, calls: grpc.New("unix", path), timeout: timeout, opened: map[string][]byte{}}
 	group := "v2"
 	if version == 1 {
 		group = "v1beta1"
@@ -181,11 +183,15 @@ func (s *service) current() (*dataKey, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	next := &dataKey{key, w.keyID, w.appendTo(nil)}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now, s.asked = &dataKey{key, w.keyID, w.appendTo(nil)}, time.Now()
-	s.remember(s.now.wrapped, key)
-	return s.now, nil
+	s.now, s.asked = next, time.Now()
+	s.remember(next.wrapped, key)
+	s.mu.Unlock()
+	if now != nil {
+		s.changed()
+	}
+	return next, nil
 }
 
 // remember keeps a key. The lock is held.

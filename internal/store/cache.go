@@ -43,9 +43,10 @@ type cacheShard struct {
 
 // cachedVersion is a version as it is stored: see decodeValue.
 type cachedVersion struct {
-	stored   []byte
-	revision uint64
-	used     bool // read since it was added, or since makeRoom spared it
+	stored     []byte
+	revision   uint64
+	generation uint64 // of the cipher that would have stored it so
+	used       bool   // read since it was added, or since makeRoom spared it
 }
 
 const (
@@ -71,14 +72,14 @@ func (c *cache) shard(key string) *cacheShard {
 	return &c.shards[maphash.String(c.seed, key)%cacheShards]
 }
 
-// get returns the version of a key that a view at a revision sees, if the cache has it.
-// The revision must not be after Current.
-func (c *cache) get(key string, at uint64) (stored []byte, revision uint64, ok bool) {
+// get returns the version of a key that a view at a revision sees, if the cache has it,
+// and the cipher is of the same generation as then. The revision must not be after Current.
+func (c *cache) get(key string, at, generation uint64) (stored []byte, revision uint64, ok bool) {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.newest[key]
-	if v == nil || v.revision > at {
+	if v == nil || v.revision > at || v.generation != generation {
 		return nil, 0, false
 	}
 	v.used = true
@@ -86,13 +87,13 @@ func (c *cache) get(key string, at uint64) (stored []byte, revision uint64, ok b
 }
 
 // put adds a written version, see C1. The cache keeps the bytes.
-func (c *cache) put(key string, revision uint64, stored []byte) {
+func (c *cache) put(key string, revision, generation uint64, stored []byte) {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.highest = max(s.highest, revision)
 	s.remove(key)
-	s.add(key, revision, stored)
+	s.add(key, revision, generation, stored)
 }
 
 // drop removes a deleted key, see C1.
@@ -106,14 +107,15 @@ func (c *cache) drop(key string, revision uint64) {
 
 // fill adds a version that a view at a revision read from the tree, see C3. The cache
 // keeps the bytes.
-func (c *cache) fill(key string, at, revision uint64, stored []byte) {
+func (c *cache) fill(key string, at, revision, generation uint64, stored []byte) {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.highest > at || s.newest[key] != nil {
+	if v := s.newest[key]; s.highest > at || v != nil && v.generation == generation {
 		return
 	}
-	s.add(strings.Clone(key), revision, stored)
+	s.remove(key)
+	s.add(strings.Clone(key), revision, generation, stored)
 }
 
 // wants reports whether a value of this size, one of several read together, should be
@@ -134,13 +136,13 @@ func (c *cache) wants(key string, at uint64, size int) bool {
 // unlikely is the mean number of misses after which a full shard takes a value.
 const unlikely = 4
 
-func (s *cacheShard) add(key string, revision uint64, stored []byte) {
+func (s *cacheShard) add(key string, revision, generation uint64, stored []byte) {
 	w := weight(key, stored)
 	if w > s.limit/largestShare {
 		return
 	}
 	s.makeRoom(w)
-	s.newest[key] = &cachedVersion{stored: stored, revision: revision}
+	s.newest[key] = &cachedVersion{stored: stored, revision: revision, generation: generation}
 	s.size += w
 }
 

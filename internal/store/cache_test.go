@@ -23,13 +23,13 @@ func TestCacheShowsWhatViewsSee(t *testing.T) {
 	c := newTestCache(1<<20, 4)
 	expect := func(at, want uint64) {
 		t.Helper()
-		stored, revision, ok := c.get("a", at)
+		stored, revision, ok := c.get("a", at, 0)
 		if ok != (want != 0) || revision != want || ok && string(stored) != fmt.Sprint(want) {
 			t.Errorf("at %d: %q of revision %d, expected %d", at, stored, revision, want)
 		}
 	}
-	fill := func(at, revision uint64) { c.fill("a", at, revision, []byte(fmt.Sprint(revision))) }
-	put := func(revision uint64) { c.put("a", revision, []byte(fmt.Sprint(revision))) }
+	fill := func(at, revision uint64) { c.fill("a", at, revision, 0, []byte(fmt.Sprint(revision))) }
+	put := func(revision uint64) { c.put("a", revision, 0, []byte(fmt.Sprint(revision))) }
 
 	fill(3, 2) // a view before the store was opened
 	expect(4, 0)
@@ -53,15 +53,15 @@ func TestCacheShowsWhatViewsSee(t *testing.T) {
 func TestCacheIsBounded(t *testing.T) {
 	const limit = 1 << 20
 	c := newTestCache(limit, 0)
-	c.put("hot", 1, make([]byte, 1000))
-	c.put("huge", 2, make([]byte, limit/cacheShards)) // more than its share
+	c.put("hot", 1, 0, make([]byte, 1000))
+	c.put("huge", 2, 0, make([]byte, limit/cacheShards)) // more than its share
 	for i := range uint64(10_000) {
-		c.put(podKey(int(i)), i+3, make([]byte, 1000))
-		if _, _, ok := c.get("hot", i+3); !ok && i < 100 {
+		c.put(podKey(int(i)), i+3, 0, make([]byte, 1000))
+		if _, _, ok := c.get("hot", i+3, 0); !ok && i < 100 {
 			t.Fatalf("what is used all the time left after %d others", i)
 		}
 	}
-	if _, _, ok := c.get("huge", 1<<40); ok {
+	if _, _, ok := c.get("huge", 1<<40, 0); ok {
 		t.Error("a version larger than its share is held")
 	}
 	total := int64(0)
@@ -93,7 +93,7 @@ func TestCacheWantsFewWhenFull(t *testing.T) {
 		}
 		if c.wants(key, 5, len(value)) {
 			wanted[full]++
-			c.fill(key, 5, 1, value)
+			c.fill(key, 5, 1, 0, value)
 		} else if full == 0 {
 			t.Fatalf("a shard with %d of %d bytes does not want %s", s.size, s.limit, key)
 		}
@@ -104,7 +104,7 @@ func TestCacheWantsFewWhenFull(t *testing.T) {
 	if c.wants("a", 5, 1<<20) || c.wants("a", 5, 1<<14) {
 		t.Error("a version larger than its share is wanted")
 	}
-	c.put("a", 6, nil)
+	c.put("a", 6, 0, nil)
 	for range 100 {
 		if c.wants("a", 5, 10) {
 			t.Fatal("a view that may be behind is to fill the cache")

@@ -18,6 +18,8 @@ type Cipher interface {
 	// Fresh reports whether a value under a key is stored as it would be today; sealed is
 	// nil for a plain one, which may be a mistake.
 	Fresh(key string, sealed []byte) (bool, error)
+	// Generation is a number that grows after each change of the answers of Fresh.
+	Generation() uint64
 }
 
 // Seal appends the encrypted form of plain to dst. bound names the record: it can be
@@ -72,6 +74,14 @@ func (o opener) value(key string, revision uint64, stored []byte) (v Value, stal
 		v, err = decodeValue(plain)
 	}
 	return v, stale, err
+}
+
+// generation is that of the cipher; 0 for none.
+func (e *Engine) generation() uint64 {
+	if e.cfg.Cipher == nil {
+		return 0
+	}
+	return e.cfg.Cipher.Generation()
 }
 
 // opener of the engine.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -15,7 +16,11 @@ import (
 type Mask struct {
 	All bool // else keys of even length
 	Old bool // masked values are stale
+	// Later makes all values stale from some time on; nil for never.
+	Later *atomic.Bool
 }
+
+func (m Mask) later() bool { return m.Later != nil && m.Later.Load() }
 
 func (m Mask) masks(key string) bool { return m.All || len(key)%2 == 0 }
 
@@ -51,7 +56,15 @@ func (m Mask) Open(_ string, bound, sealed []byte) ([]byte, error) {
 
 // Fresh implements Cipher.
 func (m Mask) Fresh(key string, sealed []byte) (bool, error) {
-	return m.masks(key) == (sealed != nil) && !m.Old, nil
+	return m.masks(key) == (sealed != nil) && !m.Old && !m.later(), nil
+}
+
+// Generation implements Cipher.
+func (m Mask) Generation() uint64 {
+	if m.later() {
+		return 1
+	}
+	return 0
 }
 
 // A value is encrypted on the disk with its header, bound to its key and revision, and
@@ -117,7 +130,8 @@ func TestCipher(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	e = open(Mask{All: true})
+	later := new(atomic.Bool)
+	e = open(Mask{All: true, Later: later})
 	defer func() { _ = e.Close() }()
 	for range 2 { // a stale value is not cached, so that it stays known as one
 		if got, err := e.Get(ctx, "a/odd"); err != nil || !got.Rewritten {
@@ -127,5 +141,9 @@ func TestCipher(t *testing.T) {
 	put(t, e, "a/odd", Value{Body: []byte("again"), RevisionAt: -1})
 	if got, err := e.Get(ctx, "a/odd"); err != nil || got.Rewritten {
 		t.Errorf("a written value is due for a rewrite: %v", err)
+	}
+	later.Store(true)
+	if got, err := e.Get(ctx, "a/odd"); err != nil || !got.Rewritten {
+		t.Errorf("a cached value is as fresh as before: %v", err)
 	}
 }

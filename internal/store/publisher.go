@@ -54,6 +54,7 @@ type pending struct {
 	change  *Change
 	stored  []byte // the change's value in the form of decodeValue
 	seal    Seal   // encrypts the records; nil for none
+	sealsBy uint64 // the generation of the cipher that made seal, or an earlier one
 	settled bool   // it has left the queue; err is final
 	err     error  // the reason why it did not become visible
 }
@@ -122,7 +123,7 @@ func (q *publisher) publish(group []*pending) {
 			q.presence.change(e.Key, 1)
 			fallthrough
 		default:
-			q.cache.put(e.Key, e.Revision, p.stored)
+			q.cache.put(e.Key, e.Revision, p.sealsBy, p.stored)
 		}
 	}
 	newest := group[len(group)-1].change.Entry.Revision

@@ -94,7 +94,7 @@ func (e *Engine) Get(ctx context.Context, key string) (Entry, error) {
 // is made: a version that is visible then and in the iterator cannot have been trimmed
 // from it.
 func (e *Engine) newest(key string) (Entry, error) {
-	if stored, revision, ok := e.cache.get(key, e.Current()); ok {
+	if stored, revision, ok := e.cache.get(key, e.Current(), e.generation()); ok {
 		return entryOf(key, revision, stored)
 	}
 	if e.presence.absent(key) {
@@ -124,16 +124,16 @@ func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision uint64) (en
 			err = closeErr
 		}
 	}()
+	generation, stale := e.generation(), false
 	stored, found, err := seekVersion(it, key, revision)
-	if err != nil {
-		return Entry{}, err
+	if err == nil {
+		stored, stale, err = e.opener().open(objectSpace, key, found, bytes.Clone(stored))
 	}
-	stored, stale, err := e.opener().open(objectSpace, key, found, bytes.Clone(stored))
 	if err != nil {
 		return Entry{}, err
 	}
 	if !stale { // which the cache does not know of
-		e.cache.fill(key, revision, found, stored)
+		e.cache.fill(key, revision, found, generation, stored)
 	}
 	entry, err = entryOf(key, found, stored)
 	entry.Rewritten = stale
@@ -176,7 +176,7 @@ func (r *reader) Get(key string) (Entry, error) {
 	if r.closed() {
 		return Entry{}, ErrClosed
 	}
-	if stored, revision, ok := r.engine.cache.get(key, r.revision); ok {
+	if stored, revision, ok := r.engine.cache.get(key, r.revision, r.engine.generation()); ok {
 		return r.engine.handed(entryOf(key, revision, stored))
 	}
 	it, err := r.iterator(&pointOptions)
@@ -211,8 +211,8 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 				return err
 			}
 		}
-		stale := false
-		stored, v, ok := r.engine.cache.get(key, r.revision)
+		stale, generation := false, r.engine.generation()
+		stored, v, ok := r.engine.cache.get(key, r.revision, generation)
 		if !ok {
 			if it == nil {
 				if it, err = r.iterator(&pointOptions); err != nil {
@@ -231,7 +231,7 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 			}
 			if !stale && len(keys) <= keepUpTo && r.engine.cache.wants(key, r.revision, len(stored)) {
 				stored = bytes.Clone(stored)
-				r.engine.cache.fill(key, r.revision, v, stored)
+				r.engine.cache.fill(key, r.revision, v, generation, stored)
 			}
 		}
 		if entry, err = entryOf(key, v, stored); err != nil {

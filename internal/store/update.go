@@ -159,7 +159,7 @@ func (e *Engine) newPending(ctx context.Context, key string, w Write, current *E
 	if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
 		return nil, err
 	}
-	p = &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}}
+	p = &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}, sealsBy: e.generation()}
 	if p.seal, err = e.sealer(key); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --bind-address=here --max-request-bytes=1", "capstan: bind address: \"here\" is not an IP address; use one of this machine's, or 0.0.0.0 for all of them; --max-request-bytes: 1 bytes is less", true},
 		{"serve --history=-1s", "capstan: invalid argument \"-1s\" for \"--history\" flag: -1s is out of range; use 1s to ", true},
 		{"serve --in-memory --v=-1", "capstan: --v: -1 is no verbosity; use 0 or more\n", true},
-		{"serve --in-memory --encryption-provider-config-automatic-reload --bind-address=x", "capstan: --encryption-provider-config-automatic-reload: this server reads the keys of stored objects when it starts; ", true},
+		{"serve --in-memory --encryption-provider-config-automatic-reload --bind-address=x", "capstan: bind address: \"x\" is not an IP address; use one of this machine's, or 0.0.0.0 for all of them; --encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config", true},
 		{"serve --in-memory --audit-policy-file a", "capstan: --audit-policy-file: without a place for the events nothing is recorded; ", true},
 		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDemy", "capstan: --enable-admission-plugins: there is no admission plug-in \"AlwaysDemy\"; there are ", true},
 		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},

@@ -31,9 +31,6 @@ type inertFlags struct {
 // opens something (a way to log in, a right) is noticed at once.
 var inert = []inertFlags{
 	{
-		switches: "encryption-provider-config-automatic-reload",
-		refusal:  "this server reads the keys of stored objects when it starts; leave it out, and restart the server after a change",
-	}, {
 		options: "strict-transport-security-directives",
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
 	}, {

@@ -41,8 +41,9 @@ type Socket struct {
 }
 
 // Listen begins to listen, for requests whose heads arrive within headTimeout. The server
-// can do without the socket, so an obstacle is only logged. kinds are those to migrate.
-func Listen(dataDir string, engine *store.Engine, encrypted string, kinds func() stored.Kinds, log *slog.Logger, headTimeout time.Duration) *Socket {
+// can do without the socket, so an obstacle is only logged. kinds are those to migrate, to
+// the encryption that encrypted names.
+func Listen(dataDir string, engine *store.Engine, encrypted func() string, kinds func() stored.Kinds, log *slog.Logger, headTimeout time.Duration) *Socket {
 	path := filepath.Join(dataDir, controlSocket)
 	l, err := listenPrivately(dataDir, path)
 	if err != nil {
@@ -76,7 +77,7 @@ func Listen(dataDir string, engine *store.Engine, encrypted string, kinds func()
 			_ = lines.Encode(line) // the operator may have gone, which ends the request's context
 			_ = http.NewResponseController(w).Flush()
 		}
-		if err := Migrate(r.Context(), engine, encrypted, kinds(), func(step Step) { say(step) }); err != nil {
+		if err := Migrate(r.Context(), engine, encrypted(), kinds(), func(step Step) { say(step) }); err != nil {
 			log.Warn("a migration of the store stopped", "error", err)
 			say(migrationLine{Error: err.Error()})
 			return

@@ -61,7 +61,7 @@ func (f AuthorityFiles) parse(texts [][]byte) (*signing.Authority, error) {
 // watchAuthorities takes changed authorities.
 func (k *Keyring) watchAuthorities() {
 	for signer, files := range k.source.authorityFiles() {
-		k.watch("signing authority", func(texts [][]byte) ([]any, error) {
+		k.Watch("signing authority", func(texts [][]byte) ([]any, error) {
 			authority, err := files.parse(texts)
 			if err != nil {
 				return nil, err

@@ -41,7 +41,7 @@ type watchedFiles struct {
 	// take puts the contents of the files to use, and describes them for the log.
 	take func(texts [][]byte) ([]any, error)
 
-	seen     [sha256.Size]byte // of the contents last read
+	seen     [sha256.Size]byte // of the contents in use
 	mistaken string            // the mistake in them; "" for none
 }
 
@@ -75,19 +75,19 @@ func (k *Keyring) Credentials() *Credentials { return k.credentials.Load() }
 // the state of the files. The configuration is valid.
 func Open(c Config, site Site) (*Keyring, error) {
 	k := &Keyring{source: source{c, site}}
-	k.watch("serving certificate", k.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
+	k.Watch("serving certificate", k.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
 	for i, text := range c.TLSSNICertKeys {
 		if n, err := parseNamedFiles(text); err == nil { // loadCredentials reports the error
-			k.watch("serving certificate for names", func(texts [][]byte) ([]any, error) { return k.takeNamed(i, n, texts) }, n.cert, n.key)
+			k.Watch("serving certificate for names", func(texts [][]byte) ([]any, error) { return k.takeNamed(i, n, texts) }, n.cert, n.key)
 		}
 	}
-	k.watch("client authorities", k.takeClientCAs, c.ClientCAFile)
-	k.watch("proxy authorities", k.takeProxyCAs, c.RequestHeaderClientCAFile)
-	k.watch("certificate for extension servers", k.takeFront, c.ProxyClientCertFile, c.ProxyClientKeyFile)
-	k.watch("certificate for nodes", k.takeAgents, c.KubeletClientCertFile, c.KubeletClientKeyFile)
-	k.watch("authorities of nodes", k.takeAgentCAs, c.KubeletCAFile)
+	k.Watch("client authorities", k.takeClientCAs, c.ClientCAFile)
+	k.Watch("proxy authorities", k.takeProxyCAs, c.RequestHeaderClientCAFile)
+	k.Watch("certificate for extension servers", k.takeFront, c.ProxyClientCertFile, c.ProxyClientKeyFile)
+	k.Watch("certificate for nodes", k.takeAgents, c.KubeletClientCertFile, c.KubeletClientKeyFile)
+	k.Watch("authorities of nodes", k.takeAgentCAs, c.KubeletCAFile)
 	k.watchAuthorities()
-	k.watch("token file", k.takeTokens, c.TokenAuthFile)
+	k.Watch("token file", k.takeTokens, c.TokenAuthFile)
 	cr, err := loadCredentials(&k.source)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,9 @@ func Open(c Config, site Site) (*Keyring, error) {
 	return k, nil
 }
 
-func (k *Keyring) watch(what string, take func([][]byte) ([]any, error), paths ...string) {
+// Watch looks at files for changes, too, with every Reload. take puts the contents to use, and
+// describes them for the log; while it fails it is called again. Those of now are in use.
+func (k *Keyring) Watch(what string, take func([][]byte) ([]any, error), paths ...string) {
 	if paths[0] == "" {
 		return
 	}
@@ -112,6 +114,8 @@ func (k *Keyring) watch(what string, take func([][]byte) ([]any, error), paths .
 	if texts, err := w.read(); err == nil {
 		w.seen = digest(texts)
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.files = append(k.files, w)
 }
 
@@ -131,12 +135,12 @@ func (w *watchedFiles) look(log *slog.Logger) {
 	if err == nil {
 		sum := digest(texts)
 		if sum == w.seen {
+			w.mistaken = ""
 			return
 		}
-		w.seen = sum
 		var taken []any
 		if taken, err = w.take(texts); err == nil {
-			w.mistaken = ""
+			w.seen, w.mistaken = sum, ""
 			log.Info("the "+w.what+" has changed and is in use", append([]any{"files", w.paths}, taken...)...)
 			return
 		}
