@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -69,6 +70,10 @@ func Warn(hook func(obj, old Value) []string) func(obj, old document.Value) []st
 func Skip(hook func(Value) []string) func(document.Value) []string {
 	return func(v document.Value) []string { return hook(Value{v}) }
 }
+
+// Ago is a table cell that shows an age. Cells are kept while their object stays as it is,
+// so a hook that shows one must not look at a clock.
+type Ago = api.Ago
 
 // Cell adapts hooks that show a table cell.
 func Cell(hook func(Value) any) func(document.Value) any {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -200,7 +201,11 @@ func (l *life) live() {
 	}
 }
 
-// forms reads the object in every representation.
+// anyAge finds ages, which differ between two answers.
+var anyAge = regexp.MustCompile(`([0-9]+[smhdy])+`)
+
+// forms reads the object in every representation, some twice: the second answer is made of
+// what the server has kept.
 func (l *life) forms(created []byte) {
 	t := l.t
 	if got := l.get(l.object); !bytes.Equal(got.body, created) {
@@ -232,6 +237,13 @@ func (l *life) forms(created []byte) {
 		t.Errorf("the list is a %v of %d", list["kind"], len(items))
 	}
 	const binary = "application/vnd.kubernetes.protobuf"
+	const table = "application/json;as=Table;v=v1;g=meta." + profile.GroupSuffix
+	for _, read := range []struct{ path, accept string }{{l.object, binary}, {l.collection, binary}, {l.collection, table}, {l.collection + "?includeObject=Object", table}} {
+		made := l.ask(http.StatusOK, "GET", read.path, "", nil, "Accept", read.accept).body
+		if kept := l.ask(http.StatusOK, "GET", read.path, "", nil, "Accept", read.accept).body; !bytes.Equal(anyAge.ReplaceAll(made, nil), anyAge.ReplaceAll(kept, nil)) {
+			t.Errorf("%s as %s was\n%q\nand then\n%q", read.path, read.accept, made, kept)
+		}
+	}
 	raw := l.ask(http.StatusOK, "GET", l.object, "", nil, "Accept", binary)
 	if l.res.Verbs.Has(api.VerbUpdate) {
 		if got := l.ask(http.StatusOK, "PUT", l.object, binary, raw.body); !bytes.Equal(got.body, created) {

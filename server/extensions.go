@@ -88,7 +88,7 @@ func (s *Server) reloadCipher() {
 // openDefinitions reads the definitions of custom resources and serves their resources,
 // before requests are answered.
 func (s *Server) openDefinitions(ctx context.Context) error {
-	rows, err := customRows(s.catalog.Snapshot(), s.cfg.Clock, func(spec document.Value) api.Converter { return conversionreview.New(spec, s.backends) })
+	rows, err := customRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversionreview.New(spec, s.backends) })
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func (s *Server) openDefinitions(ctx context.Context) error {
 }
 
 // customRows makes rows of definitions, with converters for those that have a webhook.
-func customRows(snapshot *catalog.Snapshot, now func() time.Time, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
+func customRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
 	meta, err := definitions.NewMeta(generated.Meta())
 	if err != nil {
 		return nil, err
 	}
-	rows := &definitions.Rows{Meta: meta, Now: now, Converter: converter}
+	rows := &definitions.Rows{Meta: meta, Converter: converter}
 	if deployments := snapshot.Resource("apps", "v1", "deployments"); deployments != nil {
 		rows.Scale = *deployments.Subresource("scale")
 	}
@@ -131,7 +131,7 @@ func MigrateStore(ctx context.Context, more *api.API, dataDir, encryptionConfigF
 		return err
 	}
 	snapshot := catalog.New(groups, generated.Meta()).Snapshot()
-	rows, err := customRows(snapshot, time.Now, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
+	rows, err := customRows(snapshot, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
 	if err != nil {
 		return err
 	}

@@ -120,6 +120,26 @@ func TestPodsAreMarkedBeforeTheyGo(t *testing.T) {
 	}
 }
 
+// TestTableAges: the cells of a row are kept, but its ages grow.
+func TestTableAges(t *testing.T) {
+	c := &clock{start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	h := startServer(t, func(cfg *server.Config) { cfg.Clock = c.now })
+	h.create(pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	cells := func(want string) {
+		t.Helper()
+		if row := h.send("GET", pods+"?includeObject=None", "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").body; !strings.Contains(string(row), `{"cells":["a",`+want+`,"<none>","<none>","<none>","<none>"],"object":null}`) {
+			t.Errorf("want %s in %s", want, row)
+		}
+	}
+	cells(`"0/1","Pending","0","0s"`)
+	c.pass(30 * time.Second)
+	cells(`"0/1","Pending","0","30s"`)
+	h.mergePatch(pods+"/a/status", `{"status":{"phase":"Running","containerStatuses":[{"name":"c","image":"i","imageID":"","ready":true,"restartCount":2,"state":{"running":{}},"lastState":{"terminated":{"exitCode":1,"finishedAt":"2026-01-01T00:00:10Z"}}}]}}`)
+	cells(`"1/1","Running","2 (20s ago)","30s"`)
+	c.pass(30 * time.Minute)
+	cells(`"1/1","Running","2 (30m ago)","30m"`)
+}
+
 // Errors are never tables, nor are the answers to operations, whatever the request.
 func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
 	h := startServer(t, nil)

@@ -170,8 +170,13 @@ type Column struct {
 	Cell                            CellFunc // computes the cell from the value; nil to show the value itself
 }
 
-// CellFunc computes a table cell from a value: a string, an int64 or a bool.
+// CellFunc computes a table cell from a value: a string, an int64, a bool or an Ago. It
+// depends on nothing else, so that the result can be kept.
 type CellFunc func(v document.Value) any
+
+// Ago is a cell that shows the age of a time in RFC 3339, "<unknown>" without one, between
+// two texts.
+type Ago struct{ Before, Since, After string }
 
 // Selectable is a field that a fieldSelector may name.
 type Selectable struct {

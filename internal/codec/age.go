@@ -66,13 +66,9 @@ const unknown = "<unknown>"
 // Age is the age of a time given in RFC 3339, as in a table; "<unknown>" when it is empty
 // or not a time.
 func Age(since string, now time.Time) string {
-	return string(appendAgeSince(nil, []byte(since), now))
-}
-
-func appendAgeSince(dst, since []byte, now time.Time) []byte {
-	seconds, nanos, err := parseTime(since)
-	if len(since) == 0 || err != nil {
-		return append(dst, unknown...)
+	seconds, nanos, err := parseTime([]byte(since))
+	if err != nil {
+		return unknown
 	}
-	return AppendAge(dst, now.Sub(time.Unix(seconds, int64(nanos))))
+	return string(AppendAge(nil, now.Sub(time.Unix(seconds, int64(nanos)))))
 }

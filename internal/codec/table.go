@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -28,7 +30,7 @@ type TableOptions struct {
 }
 
 // Table writes objects of one resource as a table, a row at a time: AppendHead, then
-// AppendRow for every object with commas between, then "]}".
+// AppendRow with the Cells of every object, with commas between, then "]}".
 //
 // The cells: a computed cell shows the result of its function of the value at its path, if
 // it has one. Without a function a path shows the value there; a time is shown as its age, unless the column's type is date. A path without a
@@ -37,6 +39,7 @@ type TableOptions struct {
 type Table struct {
 	opts    TableOptions
 	columns []column
+	before  string // the text before the metadata of a stored object
 	object  []byte // the text before the metadata in a row: IncludeMetadata only
 
 	completes bool // rows report whether their object is done
@@ -58,7 +61,7 @@ func NewTable(res *api.Resource, o TableOptions) (*Table, error) {
 	default:
 		return nil, api.BadRequest("unrecognized includeObject value %q: use None, Metadata or Object", o.IncludeObject)
 	}
-	t := &Table{opts: o, columns: make([]column, len(res.Columns)), completes: res.Completes, object: appendPartialHead(nil, o.APIVersion)}
+	t := &Table{opts: o, columns: make([]column, len(res.Columns)), completes: res.Completes, before: ItemPrefix(res.GV.APIVersion(), res.Kind) + `"metadata":`, object: appendPartialHead(nil, o.APIVersion)}
 	for i := range res.Columns {
 		t.columns[i] = newColumn(res, &res.Columns[i])
 	}
@@ -155,34 +158,70 @@ func (t *Table) AppendHead(dst []byte, m ListMeta) []byte {
 	return append(dst, `],"rows":[`...)
 }
 
-// AppendRow appends the row of an object, given as a tree for the cells and as the
-// canonical JSON it was read from. An error means that the JSON is not that of an object.
-func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, error) {
-	dst = append(dst, `{"cells":[`...)
+// Cells appends what AppendRow needs of an object for its cells. It is the same for every
+// table of the resource, at any time: in place of an age it has the time.
+func (t *Table) Cells(dst []byte, obj document.Value) []byte {
 	for i := range t.columns {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = t.columns[i].appendCell(dst, obj, t.opts.Now)
+		dst = t.columns[i].appendCell(dst, obj)
 	}
 	dst = append(dst, ']')
 	if t.completes {
 		dst = appendCompleted(dst, obj.Get("status").Get("phase"))
 	}
+	return dst
+}
+
+// Metadata is the metadata in the canonical JSON of a stored object that has size bytes
+// of it, nil if it is not there.
+func (t *Table) Metadata(body []byte, size int) []byte {
+	end := len(t.before) + size
+	if end > len(body) || string(body[:len(t.before)]) != t.before {
+		return nil
+	}
+	return body[len(t.before):end]
+}
+
+// AppendRow appends the row of an object: of its Cells, its metadata and its canonical
+// JSON.
+func (t *Table) AppendRow(dst, cells, metadata, body []byte) []byte {
+	dst = append(dst, `{"cells":[`...)
+	for at := bytes.IndexByte(cells, ageMark); at >= 0; at = bytes.IndexByte(cells, ageMark) {
+		dst = append(dst, cells[:at]...)
+		seconds, nanos := binary.LittleEndian.Uint64(cells[at+1:]), binary.LittleEndian.Uint32(cells[at+9:])
+		dst = AppendAge(dst, t.opts.Now.Sub(time.Unix(int64(seconds), int64(nanos))))
+		cells = cells[at+ageSize:]
+	}
+	dst = append(dst, cells...)
 	dst = append(dst, `,"object":`...)
 	switch t.opts.IncludeObject {
 	case IncludeObject:
-		return append(append(dst, body...), '}'), nil
+		return append(append(dst, body...), '}')
 	case IncludeNone:
-		return append(dst, "null}"...), nil
-	}
-	metadata := obj.Get("metadata")
-	if !metadata.Exists() {
-		return dst, errSyntax
+		return append(dst, "null}"...)
 	}
 	dst = append(dst, t.object...)
-	dst = metadata.AppendJSON(dst)
-	return append(dst, "}}"...), nil
+	dst = append(dst, metadata...)
+	return append(dst, "}}"...)
+}
+
+// ageMark begins the place of an age in cells, of ageSize bytes: seconds and nanoseconds.
+// JSON text has no such byte.
+const (
+	ageMark = 0
+	ageSize = 1 + 8 + 4
+)
+
+// appendAgeMark appends the place of the age of a time.
+func appendAgeMark(dst, since []byte) []byte {
+	seconds, nanos, err := parseTime(since)
+	if err != nil {
+		return append(dst, unknown...)
+	}
+	dst = binary.LittleEndian.AppendUint64(append(dst, ageMark), uint64(seconds))
+	return binary.LittleEndian.AppendUint32(dst, uint32(nanos))
 }
 
 // appendCompleted appends whether an object in that phase is done.
@@ -195,7 +234,7 @@ func appendCompleted(dst []byte, phase document.Value) []byte {
 	return append(dst, `,"message":"The object is done."}]`...)
 }
 
-func (c *column) appendCell(dst []byte, obj document.Value, now time.Time) []byte {
+func (c *column) appendCell(dst []byte, obj document.Value) []byte {
 	v := obj
 	for _, name := range c.path {
 		v = v.Get(name)
@@ -219,7 +258,7 @@ func (c *column) appendCell(dst []byte, obj document.Value, now time.Time) []byt
 	if c.age {
 		var space [32]byte
 		dst = append(dst, '"')
-		dst = appendAgeSince(dst, v.AppendText(space[:0]), now)
+		dst = appendAgeMark(dst, v.AppendText(space[:0]))
 		return append(dst, '"')
 	}
 	return v.AppendJSON(dst)
@@ -238,6 +277,10 @@ func appendScalar(dst []byte, cell any) []byte {
 		}
 	case bool:
 		return strconv.AppendBool(dst, cell)
+	case api.Ago:
+		dst = appendQuoted(dst, cell.Before)
+		dst = appendAgeMark(dst[:len(dst)-1], []byte(cell.Since))
+		return append(dst, appendQuoted(nil, cell.After)[1:]...)
 	}
 	return append(dst, "null"...)
 }

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -45,6 +46,9 @@ Meta
 			{Name: "Paint", Type: "string", Path: ".color", Absent: "<none>"},
 			{Name: "Opened", Type: "string", Priority: 1, Path: ".opened"},
 			{Name: "Age", Type: "string", Path: ".metadata.creationTimestamp"},
+			{Name: "Last", Type: "string", Cell: func(obj document.Value) any {
+				return api.Ago{Before: `"1" (`, Since: obj.Get("opened").Text(), After: " ago)"}
+			}},
 			{Name: "Created At", Type: "date", Path: ".metadata.creationTimestamp"},
 		},
 	}
@@ -54,8 +58,8 @@ const (
 	fullBox  = `{"kind":"Box","apiVersion":"v1","metadata":{"name":"a\"b","creationTimestamp":"2026-11-21T11:58:30Z","labels":{"app":"x"}},"size":3,"on":true,"limit":0,"color":"red","items":["p","q\""],"opened":"2026-11-20T12:00:00Z"}`
 	emptyBox = `{"kind":"Box","apiVersion":"v1","metadata":{"name":"e","creationTimestamp":null}}`
 
-	fullCells  = `["a\"b",3,true,0,"red","[\"p\",\"q\\\"\"]",2,2,"x","red","24h","90s","2026-11-21T11:58:30Z"]`
-	emptyCells = `["e",0,false,null,"",null,0,0,"","<none>","<unknown>","<unknown>",null]`
+	fullCells  = `["a\"b",3,true,0,"red","[\"p\",\"q\\\"\"]",2,2,"x","red","24h","90s","\"1\" (24h ago)","2026-11-21T11:58:30Z"]`
+	emptyCells = `["e",0,false,null,"",null,0,0,"","<none>","<unknown>","<unknown>","\"1\" (<unknown> ago)",null]`
 )
 
 func appendRow(t testing.TB, table *Table, res *api.Resource, dst []byte, body string) []byte {
@@ -64,11 +68,12 @@ func appendRow(t testing.TB, table *Table, res *api.Resource, dst []byte, body s
 		t.Fatal(err)
 	}
 	defer doc.Release()
-	dst, err = table.AppendRow(dst, doc.Root(), []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dst
+	return rowOf(dst, table, doc.Root(), []byte(body))
+}
+
+func rowOf(dst []byte, table *Table, obj document.Value, body []byte) []byte {
+	var space [512]byte
+	return table.AppendRow(dst, table.Cells(space[:0], obj), obj.Get("metadata").AppendJSON(nil), body)
 }
 
 func TestTableRows(t *testing.T) {
@@ -86,6 +91,15 @@ func TestTableRows(t *testing.T) {
 		}
 		if got := string(appendRow(t, table, res, nil, c.body)); got != c.want {
 			t.Errorf("%q %s\n got %s\nwant %s", c.include, c.body, got, c.want)
+		}
+		metadata, _ := document.Find([]byte(c.body), "metadata")
+		if got := table.Metadata([]byte(c.body), len(metadata)); !bytes.Equal(got, metadata) {
+			t.Errorf("the metadata of %s is %s", c.body, got)
+		}
+		for _, size := range []int{len(c.body), 1 << 30} {
+			if got := table.Metadata([]byte(c.body), size); got != nil {
+				t.Errorf("%d bytes of metadata: %s", size, got)
+			}
 		}
 	}
 	_, err := NewTable(res, TableOptions{IncludeObject: "Nonsense"})
@@ -133,9 +147,7 @@ func BenchmarkTableRow(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if dst, err = table.AppendRow(dst[:0], doc.Root(), body); err != nil {
-			b.Fatal(err)
-		}
+		dst = rowOf(dst[:0], table, doc.Root(), body)
 		doc.Release()
 	}
 	if !strings.HasPrefix(string(dst), `{"cells":["pod-17","Running",`) {

@@ -11,6 +11,15 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	return v.d.appendJSON(dst, v.n)
 }
 
+// Unchanged is the canonical text that an object or array was read from, which belongs to
+// the document; nil for one that was changed since, and for other values.
+func (v Value) Unchanged() []byte {
+	if nd := v.node(); nd.kind >= Array && nd.flags&clean != 0 {
+		return v.d.text(nd.off, nd.size)
+	}
+	return nil
+}
+
 func (d *Document) appendJSON(dst []byte, n int32) []byte {
 	nd := &d.nodes[n]
 	switch {

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -16,11 +14,11 @@ var nameColumn = api.Column{Name: "Name", Type: "string", Format: "name", Path: 
 
 // columns are the columns of the table of a version: the name, and those of the
 // definition or else the age. An unreadable column ends the list, as in 1.25.
-func columns(list document.Value, now func() time.Time) []api.Column {
+func columns(list document.Value) []api.Column {
 	all := []api.Column{nameColumn}
 	if list.Len() == 0 {
 		path, _ := parsePath(".metadata.creationTimestamp")
-		return append(all, api.Column{Name: "Age", Type: "date", Description: "Time of the object's creation.", Cell: cellOf("date", path, now)})
+		return append(all, api.Column{Name: "Age", Type: "date", Description: "Time of the object's creation.", Cell: cellOf("date", path)})
 	}
 	for _, c := range list.Elements() {
 		text := c.Get("jsonPath").Text()
@@ -33,7 +31,7 @@ func columns(list document.Value, now func() time.Time) []api.Column {
 		if column.Description == "" {
 			column.Description = "Custom resource definition column (in JSONPath format): " + text
 		}
-		column.Cell = cellOf(column.Type, path, now)
+		column.Cell = cellOf(column.Type, path)
 		all = append(all, column)
 	}
 	return all
@@ -41,7 +39,7 @@ func columns(list document.Value, now func() time.Time) []api.Column {
 
 // cellOf computes the cells of a column: of several values at the path the first. A value
 // of another type than the column's gives no cell.
-func cellOf(kind string, path jsonPath, now func() time.Time) api.CellFunc {
+func cellOf(kind string, path jsonPath) api.CellFunc {
 	return func(obj document.Value) any {
 		v := path.first(obj)
 		if !v.Exists() {
@@ -67,7 +65,7 @@ func cellOf(kind string, path jsonPath, now func() time.Time) api.CellFunc {
 			}
 		case "date":
 			if v.Kind() == document.String {
-				return age(v.Text(), now())
+				return age(v.Text())
 			}
 		}
 		return nil
@@ -92,13 +90,10 @@ func cellText(v document.Value) string {
 }
 
 // age is the time since a time, as in a table.
-func age(text string, now time.Time) string {
-	at, err := time.Parse(time.RFC3339, text)
-	switch {
-	case text == "" || text == "null":
-		return "<unknown>"
-	case err != nil:
+func age(text string) any {
+	_, err := time.Parse(time.RFC3339, text)
+	if err != nil && text != "" && text != "null" {
 		return "<invalid>"
 	}
-	return duration.HumanDuration(now.Sub(at))
+	return api.Ago{Since: text}
 }

@@ -170,7 +170,7 @@ func canonicalText(t testing.TB, text string) []byte {
 
 func BenchmarkRows(b *testing.B) {
 	text := canonicalText(b, typical())
-	rows := &Rows{Meta: meta(b), Now: time.Now}
+	rows := &Rows{Meta: meta(b)}
 	b.Run("made", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -17,7 +16,6 @@ import (
 type Rows struct {
 	Meta  *Meta
 	Scale api.Subresource // the body of scale, as built-in types have it
-	Now   func() time.Time
 	// Converter makes the converter of a definition that has a webhook, from its spec.
 	Converter func(spec document.Value) api.Converter
 }
@@ -69,7 +67,7 @@ func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(), ListKind: names.Get("listKind").Text(),
 		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: names.Get("shortNames").Texts(), Categories: names.Get("categories").Texts(),
 		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true, AnyFinalizer: true,
-		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns"), r.Now), Selectable: selectable(version.Get("selectableFields"))}
+		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns")), Selectable: selectable(version.Get("selectableFields"))}
 	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
 	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(), Terminating: isSet(d.At("metadata", "deletionTimestamp")), Made: made}
 	if version.Get("deprecated").Bool() {

@@ -3,7 +3,6 @@ package endpoints
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -171,27 +170,21 @@ var scaleColumns = []api.Column{
 
 // scaleColumnsOf are the columns of the scales of a resource: those of custom resources
 // have more exact types.
-func (x *Endpoints) scaleColumnsOf(row *catalog.Row) []api.Column {
+func scaleColumnsOf(row *catalog.Row) []api.Column {
 	if row.Definition == nil {
 		return scaleColumns
 	}
 	columns := slices.Clone(scaleColumns)
 	name, created := &columns[0], &columns[len(columns)-1]
 	name.Format, created.Type = "name", "date"
-	created.Cell = func(v document.Value) any {
-		at, err := time.Parse(time.RFC3339, v.Text())
-		if err != nil {
-			return "<unknown>"
-		}
-		return string(codec.AppendAge(nil, x.cfg.Clock().Sub(at)))
-	}
+	created.Cell = func(v document.Value) any { return api.Ago{Since: v.Text()} }
 	return columns
 }
 
 // scaleTable is a Scale, given as canonical JSON, as a table.
 func (x *Endpoints) scaleTable(r *front.Request, text []byte) ([]byte, error) {
 	sub := r.Target.Sub
-	return x.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: x.scaleColumnsOf(r.Target.Row)}, text)
+	return x.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumnsOf(r.Target.Row)}, &store.Entry{Value: store.Value{Body: text}})
 }
 
 func matchScale(t front.Target, scale document.Value) error {

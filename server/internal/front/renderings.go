@@ -39,7 +39,7 @@ type renderingForm uint8
 
 const (
 	binaryForm renderingForm = iota // the object in its envelope
-	cellsForm                       // see rowOf
+	cellsForm                       // see AppendRow
 )
 
 type rendering struct {

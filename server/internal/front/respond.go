@@ -87,7 +87,7 @@ func (f *Front) RespondEntry(r *Request, code int, e store.Entry) error {
 	res := r.Target.Row
 	switch r.Accept.As {
 	case codec.AsTable:
-		body, err := f.TableOf(r, res.Resource, e.Body)
+		body, err := f.TableOf(r, res.Resource, &e)
 		if err != nil {
 			return err
 		}

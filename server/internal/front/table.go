@@ -3,22 +3,25 @@ package front
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // TableOf returns the table of one object of a resource.
-func (f *Front) TableOf(r *Request, res *api.Resource, body []byte) ([]byte, error) {
-	rev, _ := document.Find(body, "metadata", "resourceVersion")
+func (f *Front) TableOf(r *Request, res *api.Resource, e *store.Entry) ([]byte, error) {
+	rev, _ := document.Find(e.Body, "metadata", "resourceVersion")
 	t, err := f.NewTable(res, r, false)
 	if err != nil {
 		return nil, err
 	}
 	text := t.AppendHead(nil, codec.ListMeta{ResourceVersion: string(bytes.Trim(rev, `"`))})
-	if text, err = AppendRow(r.Context, res, t, text, body); err != nil {
+	if text, err = f.AppendRow(r.Context, res, t, text, e); err != nil {
 		return nil, err
 	}
 	return append(text, "]}"...), nil
@@ -38,10 +41,20 @@ func inCells(res *api.Resource) *api.Resource {
 	return res.Storage()
 }
 
-// AppendRow reads a stored object and appends its row; the object in the row is in the
-// version of res.
-func AppendRow(ctx context.Context, res *api.Resource, t *codec.Table, dst, body []byte) (_ []byte, err error) {
-	row := inCells(res)
+// AppendRow appends the row of an entry; the object in the row is in the version of res.
+// What the row needs besides the stored text is kept: the size of the metadata, and the
+// cells. Custom objects are left out, whose text changes with their definition.
+func (f *Front) AppendRow(ctx context.Context, res *api.Resource, t *codec.Table, dst []byte, e *store.Entry) (_ []byte, err error) {
+	row, body := inCells(res), e.Body
+	if kept := f.renderings.get(row, cellsForm, e); kept != nil {
+		if t.HasObjects() {
+			if body, err = stored.Served(ctx, res, body); err != nil {
+				return dst, err
+			}
+		}
+		size := binary.LittleEndian.Uint32(kept)
+		return t.AppendRow(dst, kept[sizeBytes:], t.Metadata(e.Body, int(size)), body), nil
+	}
 	converted := row != res.Storage()
 	if converted {
 		if body, err = stored.Served(ctx, res, body); err != nil {
@@ -59,8 +72,24 @@ func AppendRow(ctx context.Context, res *api.Resource, t *codec.Table, dst, body
 		}
 	}
 	hideAnnotations(row, doc.Root())
-	return t.AppendRow(dst, doc.Root(), body)
+	metadata := doc.Root().Get("metadata").Unchanged()
+	if metadata == nil {
+		metadata = doc.Root().Get("metadata").AppendJSON(nil)
+	}
+	if len(metadata) == 0 {
+		return dst, errors.New("a stored object has no metadata")
+	}
+	var space [512]byte
+	cells := t.Cells(space[:sizeBytes], doc.Root())
+	if res.Definition == nil && bytes.Equal(t.Metadata(e.Body, len(metadata)), metadata) {
+		binary.LittleEndian.PutUint32(cells, uint32(len(metadata)))
+		f.renderings.keep(row, cellsForm, e, cells)
+	}
+	return t.AppendRow(dst, cells[sizeBytes:], metadata, body), nil
 }
+
+// sizeBytes is the size of the metadata's size at the beginning of kept cells.
+const sizeBytes = 4
 
 // MetadataOf returns a stored object whose metadata is to be shown alone. A converter may
 // change labels and annotations, so that they depend on the version.

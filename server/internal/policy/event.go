@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -14,17 +14,17 @@ func firstSeen(obj document.Value) string {
 }
 
 // CellEventFirstSeen is the time since the event happened first.
-func (p Policy) CellEventFirstSeen(obj document.Value) any {
-	return codec.Age(firstSeen(obj), p.Now())
+func (Policy) CellEventFirstSeen(obj document.Value) any {
+	return api.Ago{Since: firstSeen(obj)}
 }
 
 // CellEventLastSeen is the time since the event happened last.
-func (p Policy) CellEventLastSeen(obj document.Value) any {
+func (Policy) CellEventLastSeen(obj document.Value) any {
 	last := obj.Get("lastTimestamp").Text()
 	if series := obj.Get("series"); isSet(series) {
 		last = series.Get("lastObservedTime").Text()
 	} else if last == "" {
 		last = firstSeen(obj)
 	}
-	return codec.Age(last, p.Now())
+	return api.Ago{Since: last}
 }

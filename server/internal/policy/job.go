@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -192,14 +193,13 @@ func (c *causes) unchanged(obj, old document.Value, name string) {
 }
 
 // CellJobDuration shows how long the job took or has been running.
-func (p Policy) CellJobDuration(obj document.Value) any {
+func (Policy) CellJobDuration(obj document.Value) any {
 	start, end := obj.At("status", "startTime"), obj.At("status", "completionTime")
 	if isEmpty(start) {
 		return ""
 	}
-	until := p.Now()
-	if t, err := time.Parse(time.RFC3339, end.Text()); err == nil {
-		until = t
+	if until, err := time.Parse(time.RFC3339, end.Text()); err == nil {
+		return codec.Age(start.Text(), until)
 	}
-	return codec.Age(start.Text(), until)
+	return api.Ago{Since: start.Text()}
 }

@@ -3,7 +3,7 @@ package policy
 import (
 	"strconv"
 
-	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -138,7 +138,7 @@ func ofAll(part, all int) string {
 
 // CellPodRestarts shows the number and the time of the last restart of containers: "5 (3m
 // ago)". While init containers run only they count.
-func (p Policy) CellPodRestarts(obj document.Value) any {
+func (Policy) CellPodRestarts(obj document.Value) any {
 	status := obj.Get("status")
 	restarts, last := int64(0), document.Value{}
 	count := func(container document.Value) {
@@ -163,7 +163,7 @@ func (p Policy) CellPodRestarts(obj document.Value) any {
 	}
 	text := strconv.FormatInt(restarts, 10)
 	if last.Exists() {
-		text += " (" + codec.Age(last.Text(), p.Now()) + " ago)"
+		return api.Ago{Before: text + " (", Since: last.Text(), After: " ago)"}
 	}
 	return text
 }

@@ -270,7 +270,7 @@ func (v *Verbs) writeTable(r *front.Request, l *list, out io.Writer, buf []byte)
 		none = "null"
 	}
 	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
-		return front.AppendRow(r.Context, r.Target.Row.Resource, t, dst, e.Body)
+		return v.front.AppendRow(r.Context, r.Target.Row.Resource, t, dst, e)
 	})
 }
 

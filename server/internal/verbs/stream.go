@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
@@ -83,7 +84,7 @@ func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]by
 			return nil, err
 		}
 		text := f.table.AppendHead(nil, codec.ListMeta{ResourceVersion: rev})
-		if text, err = front.AppendRow(ctx, f.res.Resource, f.table, text, body); err != nil {
+		if text, err = f.s.front.AppendRow(ctx, f.res.Resource, f.table, text, &store.Entry{Value: store.Value{Body: body}}); err != nil {
 			return nil, err
 		}
 		body = append(text, "]}"...)
