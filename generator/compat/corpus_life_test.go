@@ -61,6 +61,7 @@ var lifeRows = []row{
 	{name: "a new version is preferred", want: "E:preferred-version-advanced", now: v2(edit{"openapi/shop/v2.yaml", "versionPriority: 5", "versionPriority: 50"})},
 	{name: "a version that a release has served is preferred", want: "", before: v2(), now: v2(edit{"openapi/shop/v2.yaml", "versionPriority: 5", "versionPriority: 50"})},
 	change("a beta version is preferred", "E:preferred-version-less-stable", beta1, "versionPriority: 20", "versionPriority: 50"),
+	change("a version is not in discovery", "E:group-version-unlisted", beta1, "versionPriority: 20", "listed: false, versionPriority: 20"),
 	change("priorities have other numbers", "", beta1, "versionPriority: 20", "versionPriority: 25"),
 	{name: "a group has another priority", want: "", now: []edit{{shop, "groupPriority: 100", "groupPriority: 90"}, {beta1, "groupPriority: 100", "groupPriority: 90"}, {alpha1, "groupPriority: 100", "groupPriority: 90"}}},
 	{name: "a kind comes to a stable version and is stored there", want: "E:storage-version-advanced", before: storedInBeta, now: movedStorage},
@@ -85,6 +86,7 @@ var lifeRows = []row{
 	change("a gate becomes beta and is on", "", promise, "Slow: {stage: alpha}", `Slow: {stage: beta, since: "1.6"}`),
 	change("a gate becomes stable", "", promise, `Rush: {stage: beta, since: "1.4"}`, `Rush: {stage: stable, since: "1.6"}`),
 	change("a gate becomes alpha", "E:gate-stage-lowered", promise, `Rush: {stage: beta, since: "1.4"}`, "Rush: {stage: alpha}"),
+	change("an alpha gate is on", "E:gate-default-changed", promise, "Slow: {stage: alpha}", "Slow: {stage: alpha, enabled: true}"),
 	change("a gate is added", "", promise, "featureGates:\n", "featureGates:\n  New: {stage: alpha}\n"),
 
 	// Metrics and flags.
@@ -98,6 +100,8 @@ var lifeRows = []row{
 	change("a metric is deprecated", "", promise, "labels: [shop, state]", `labels: [shop, state], deprecated: "1.6"`),
 	change("a flag goes", "E:flag-removed", promise, "  port: {default: \"80\"}\n", ""),
 	change("a flag goes that was deprecated long ago", "", promise, "  colour: {default: red, deprecated: \"1.2\"}\n", ""),
+	{name: "a flag goes half a year after its deprecation", want: "", before: []edit{{promise, `red, deprecated: "1.2"`, `red, deprecated: "1.4"`}}, now: []edit{{promise, "  colour: {default: red, deprecated: \"1.2\"}\n", ""}}},
+	{name: "a flag goes with the next release after its deprecation", want: "E:flag-removed", before: []edit{{promise, `red, deprecated: "1.2"`, `red, deprecated: "1.5"`}}, now: []edit{{promise, "  colour: {default: red, deprecated: \"1.2\"}\n", ""}}},
 	change("a flag has another default", "W:flag-default-changed", promise, `{default: "80"}`, `{default: "81"}`),
 	change("a flag is added", "", promise, "flags:\n", "flags:\n  size: {default: \"1\"}\n"),
 	change("all promises go", "E:flag-removed E:gate-removed E:metric-removed", promise, "", ""),

@@ -95,6 +95,7 @@ var resourceRows = []row{
 	change("a column shows something else", "W:resource-column-changed", shop, "name: State, path: .spec.state", "name: State, path: .spec.sku"),
 	change("a column has another expression", "W:resource-column-changed", shop, "self.spec.copies > 3", "self.spec.copies > 4"),
 	change("the expression of a column has other spaces", "", shop, `self.spec.copies > 3 ? "yes" : "no"`, `self.spec.copies>3 ? "yes":"no"`),
+	change("the expression of a column has parentheses", "", shop, `self.spec.copies > 3 ? "yes" : "no"`, `(self.spec.copies > 3) ? "yes" : "no"`),
 	change("a column is described in other words", "", shop, "How far it is.", "The state of things."),
 	change("columns are in another order", "W:resource-column-changed", shop, "      - {name: State, path: .spec.state, description: How far it is.}\n      - {name: Copies, type: integer, path: .spec.copies, description: How many are wanted.}\n", "      - {name: Copies, type: integer, path: .spec.copies, description: How many are wanted.}\n      - {name: State, path: .spec.state, description: How far it is.}\n"),
 	change("the age is written out", "", shop, "Whether it takes long.}\n", "Whether it takes long.}\n      - age\n"),

@@ -100,6 +100,7 @@ var typeRows = []row{
 	change("the map type next to a reference goes", "E:map-semantics-changed", order, ", x-cluster-map-type: atomic", ""),
 	change("the map type next to a reference changes", "E:map-semantics-changed", order, ", x-cluster-map-type: atomic", ", x-cluster-map-type: granular"),
 	change("the map type next to a reference is added", "E:map-semantics-changed", order, `top., $ref: "#/$defs/Box"`, `top., $ref: "#/$defs/Box", x-cluster-map-type: atomic`),
+	{name: "the map type moves to the type", want: "", before: []edit{{order, `top., $ref: "#/$defs/Box"`, `top., $ref: "#/$defs/Box", x-cluster-map-type: atomic`}}, now: []edit{{order, "  Box:\n", "  Box:\n    x-cluster-map-type: atomic\n"}, {order, ", x-cluster-map-type: atomic", ""}}},
 	change("the map type of a type changes", "E:map-semantics-changed", order, "  Box:\n", "  Box:\n    x-cluster-map-type: atomic\n"),
 	change("the merge key changes", "E:patch-semantics-changed", order, "merge-key: sku", "merge-key: size"),
 	change("the merge key goes", "E:patch-semantics-changed", order, "        x-cluster-patch-merge-key: sku\n", ""),

@@ -35,6 +35,7 @@ var checkPatterns = map[string]struct {
 	"env-var-name":      {`^([-_a-zA-Z][-._a-zA-Z0-9]*|\.[-_a-zA-Z0-9][-._a-zA-Z0-9]*)$`, math.MaxInt},
 	"path-segment":      {`^(|[^/%.][^/%]*|\.[^/%.][^/%]*|\.\.[^/%]+)$`, math.MaxInt},
 	"absolute-path":     {`^/`, math.MaxInt},
+	"uuid":              {`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`, 36},
 }
 
 // widerChecks are, of the checks that no pattern expresses, those that allow all that
@@ -45,6 +46,7 @@ var widerChecks = map[string][]string{
 	"dns1035-label":     {"wildcard-name", "domain-name", "qualified-name", "host-name", "no-backsteps", "relative-path", "file-path"},
 	"dns1123-subdomain": {"wildcard-name", "domain-name", "no-backsteps", "relative-path", "file-path"},
 	"file-path":         {"relative-path", "no-backsteps"},
+	"uri":               {"uri-reference"},
 	"relative-path":     {"no-backsteps"},
 	"port-name":         {"dns1123-label", "dns1123-subdomain", "label-value", "domain-name", "wildcard-name"},
 }

@@ -27,6 +27,9 @@ func (c *comparison) groupVersion(old, now *version) {
 	if old.Served && old.Group != now.Group && !c.suffixChanged() {
 		c.find(u, "group-renamed", now.Pos, old.Dir, "was the group %s and is %s", old.Group, now.Group)
 	}
+	if old.Served && now.Unlisted && !old.Unlisted && !c.differ() {
+		c.find(u, "group-version-unlisted", now.Pos, old.Dir, "is no longer in discovery")
+	}
 	for _, r := range old.resources {
 		c.resource(old, r, now)
 	}

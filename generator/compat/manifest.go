@@ -150,21 +150,18 @@ func (m *manifest) fill(t *shape, at place) {
 		switch {
 		case strings.HasPrefix(name, "x-") && strings.HasSuffix(name, "-validations"):
 			for _, rule := range value.Items() {
-				t.more.all = append(t.more.all, "rule "+spaceless(rule.At("rule").Text()))
+				t.more.others = append(t.more.others, "rule "+canonical(rule.At("rule").Text()))
 			}
 		case strings.HasPrefix(name, "x-"), slices.Contains(understood, name):
 		case name == "anyOf" && t.kind == "int-or-string":
-		case name == "anyOf" || name == "oneOf":
-			for _, s := range value.Items() {
-				list := map[string]*[]string{"anyOf": &t.more.any, "oneOf": &t.more.one}[name]
-				*list = append(*list, s.JSON())
-			}
-		case name == "allOf":
-			for _, s := range value.Items() {
-				t.more.all = append(t.more.all, name+" "+s.JSON())
-			}
 		default:
-			t.more.all = append(t.more.all, name+" "+value.JSON())
+			if l := readLogic(`{"` + name + `":` + value.JSON() + "}"); l == nil {
+				t.more.others = append(t.more.others, name+" "+value.JSON())
+			} else if t.more.logic == nil {
+				t.more.logic = l
+			} else {
+				t.more.logic.AllOf = append(t.more.logic.AllOf, l)
+			}
 		}
 	})
 }
@@ -180,7 +177,7 @@ func (m *manifest) memberOf(name string, key, value place, required bool) *membe
 		u.patch = slices.Sorted(strings.SplitSeq(strategies, ","))
 	}
 	u.readOnly, u.writeOnly = value.At("readOnly").Yes(), value.At("writeOnly").Yes()
-	u.immutable = slices.ContainsFunc(value.Extension("validations").Items(), func(r place) bool { return spaceless(r.At("rule").Text()) == "self==oldSelf" })
+	u.immutable = slices.ContainsFunc(value.Extension("validations").Items(), func(r place) bool { return canonical(r.At("rule").Text()) == "self == oldSelf" })
 	return u
 }
 
@@ -239,7 +236,7 @@ func (m *manifest) rules(t *shape, at place) {
 	}
 	if _, err := regexp.Compile(s.Pattern); err != nil {
 		s.Pattern = ""
-		t.more.all = append(t.more.all, "pattern "+at.At("pattern").Text()) // of another dialect
+		t.more.others = append(t.more.others, "pattern "+at.At("pattern").Text()) // of another dialect
 	}
 	t.rules = rulesOf(s)
 	t.text.least, t.text.most = at.At("minLength").Count(0), at.At("maxLength").Count(math.MaxInt)

@@ -43,7 +43,7 @@ func (c *comparison) promises() {
 		u := use{anyWay, stable}
 		switch {
 		case !ok:
-			if why := c.over(was.Deprecated, 2, 12); why != "" {
+			if why := c.over(was.Deprecated, 1, 6); why != "" {
 				c.findOld(u, "flag-removed", was.Pos, "flag "+name, "is gone: %s", why)
 			}
 		case was.Default != is.Default:
@@ -80,7 +80,7 @@ func (c *comparison) gate(name string, was model.Gate, now *model.Promises) {
 		c.find(u, "gate-stage-lowered", is.Pos, element, "was %s and is %s", was.Stage, is.Stage)
 	case was.On() && !is.On():
 		c.find(u, "gate-default-changed", is.Pos, element, "was on by default and is off")
-	case !was.On() && is.On() && was.Stage == is.Stage && was.Stage == "alpha":
+	case !was.On() && is.On() && is.Stage == "alpha":
 		c.find(u, "gate-default-changed", is.Pos, element, "is on by default, while it is alpha")
 	}
 }

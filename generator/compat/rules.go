@@ -44,6 +44,7 @@ func versionRules() []Rule {
 	return []Rule{
 		{"profile-changed", Error, anyWay, "all groups, labels and media types that clients know would be others", "keep the words of the profile; another installation has a profile of its own"},
 		{"group-version-removed", Error, anyWay, "requests to it would answer 404", "serve it until its announced end: beta 3 releases and 9 months after its deprecation, stable forever"},
+		{"group-version-unlisted", Error, anyWay, "clients that ask discovery would not find it", "keep it listed"},
 		{"resource-removed", Error, anyWay, "requests to it would answer 404", "serve it until its announced end, or leave it out of a new version only"},
 		{"resource-ended", Warning, anyWay, "clients that did not hear the announcement break", "name the end in the notes of the release"},
 		{"group-renamed", Error, anyWay, "its paths and apiVersion would change", "keep the name, and add a group"},
@@ -140,7 +141,7 @@ func operatorRules() []Rule {
 		{"gate-stage-lowered", Error, anyWay, "features only become more stable, until they are deprecated", "keep the stage, or deprecate the gate"},
 		{"metric-removed", Error, anyWay, "dashboards and alerts are made of it", "deprecate it first; a stable metric stays 3 releases and 9 months after that"},
 		{"metric-changed", Error, anyWay, "dashboards and alerts are made of its labels and type", "add a metric of another name"},
-		{"flag-removed", Error, anyWay, "command lines that name the flag would fail", "deprecate it first; it stays 2 releases and 12 months after that"},
+		{"flag-removed", Error, anyWay, "command lines that name the flag would fail", "deprecate it first; a flag for administrators stays 1 release and 6 months after that"},
 		{"flag-default-changed", Warning, anyWay, "the same command line would do something else", "name it in the notes of the release"},
 	}
 }

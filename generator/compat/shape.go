@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -44,7 +45,6 @@ type shape struct {
 type usage struct {
 	*shape
 	atomic bool // one owner in this place
-	said   bool // the place says it, not the type
 }
 
 // member is a member of an object.
@@ -120,19 +120,15 @@ func (b *builder) usage(s *schema.Schema, in *model.Type) *usage {
 	if s == nil {
 		return nil
 	}
-	said := s.MapType != "" && s.Ref != ""
 	atomic := s.MapType == "atomic"
 	if s.Ref != "" {
 		id, _ := schema.ResolveRef(in.GV.Dir, s.Ref)
 		if to := b.types[id]; to != nil {
 			t := b.shape(to.Schema, to)
-			if !said {
-				atomic = t.atomic
-			}
-			return &usage{t, atomic, said}
+			return &usage{t, atomic || s.MapType == "" && t.atomic}
 		}
 	}
-	return &usage{b.shape(s, in), atomic, said}
+	return &usage{b.shape(s, in), atomic}
 }
 
 func (b *builder) member(of *schema.Schema, p *schema.Property, in *model.Type) *member {
@@ -175,10 +171,15 @@ func kindOf(s *schema.Schema) string {
 		return "int64"
 	case s.Type == "number":
 		return "number"
-	case s.Format != "":
+	case s.Format != "" && !textual(s):
 		return s.Format
 	}
 	return s.Type
+}
+
+// textual reports whether the format of a schema is a check of texts, rather than a form.
+func textual(s *schema.Schema) bool {
+	return s.Type == "string" && slices.Contains(document.TextFormats(), s.Format) && s.Format != "date-time"
 }
 
 // listOf is the list type that holds: without one a list is owned as patches merge it.

@@ -14,7 +14,7 @@ type pair struct{ old, now *shape }
 
 // types compares two shapes with all that they reach. path names them in findings.
 func (c *comparison) types(old, now *usage, path string) {
-	if c.both(facetWire) && (old.kind == "object" || old.kind == "map") && old.atomic != now.atomic && (old.said || now.said) {
+	if !c.differ() && (old.kind == "object" || old.kind == "map") && old.kind == now.kind && old.atomic != now.atomic {
 		c.find(old.use, "map-semantics-changed", now.pos, path, "changes between atomic and granular")
 	}
 	c.shapes(old.shape, now.shape, path)
@@ -49,14 +49,10 @@ func (c *comparison) shapes(old, now *shape, path string) {
 		c.reached(u, old, now, path)
 		return
 	}
-	if old.atomic != now.atomic && (old.kind == "object" || old.kind == "map") {
-		find("map-semantics-changed", "changes between atomic and granular")
-	}
 	if old.open && !now.open {
 		find("field-removed", "drops members without a schema")
 	}
 	c.values(u, old, now, path)
-	c.further(u, old, now, path)
 	c.reached(u, old, now, path)
 }
 

@@ -44,6 +44,9 @@ func rulesOf(s *schema.Schema) rules {
 	if s.FormatCheck != "" {
 		r.text.checks = []string{s.FormatCheck}
 	}
+	if textual(s) {
+		r.text.checks = append(r.text.checks, s.Format)
+	}
 	if s.KeyCheck != "" {
 		r.entries.checks = []string{s.KeyCheck}
 	}
@@ -103,13 +106,45 @@ func lowest(inclusive, exclusive *float64) bound {
 	return b
 }
 
-// values compares the rules for the values of a type.
+// values compares the rules for the values of a type. Keywords that only few schemas have
+// are looked at together with the others: their findings do not count if they allow the same.
 func (c *comparison) values(u use, old, now *shape, path string) {
+	find := func(rule, format string, args ...any) { c.find(u, rule, now.pos, path, format, args...) }
+	first := len(c.findings)
+	c.words(u, old, now, path)
+	c.numbers(u, old, now, path)
+	c.further(u, old, now, path)
+	if found := c.findings[first:]; len(found) > 0 && (old.more.restricts() || now.more.restricts()) {
+		same, wider := implied(old, now), implied(now, old)
+		c.findings = append(c.findings[:first], slices.DeleteFunc(slices.Clone(found), func(f Finding) bool {
+			return f.Rule == "enum-value-added" && wider || f.Rule != "enum-value-added" && same
+		})...)
+	}
+	if old.more.nullable && !now.more.nullable {
+		find("rule-added", "may no longer be null")
+	}
+	for _, text := range now.more.others {
+		if !slices.Contains(old.more.others, text) {
+			keyword, _, _ := strings.Cut(text, " ")
+			find("rule-added", "has to keep another schema: %s", keyword)
+		}
+	}
+	if why := old.entries.within(now.entries); why != "" {
+		find("pattern-changed", "has narrower keys: %s", why)
+	}
+	c.sizes(u, old, now, path)
+	for i := range now.demands {
+		if d := &now.demands[i]; !demanded(old.demands, d) {
+			find("rule-added", "has to keep a rule: %s", cmp.Or(d.Why, strings.Join(strings.Fields(d.Finds), " "), pathOf(d)))
+		}
+	}
+}
+
+// words compares the texts that a type allows.
+func (c *comparison) words(u use, old, now *shape, path string) {
 	closed := len(old.enum) > 0 && !old.openEnum
 	find := func(rule, format string, args ...any) { c.find(u, rule, now.pos, path, format, args...) }
-	switch {
-	case now.enum == nil || now.openEnum:
-	case !closed:
+	if now.enum != nil && !now.openEnum && !closed {
 		find("enum-added", "takes only %s now", strings.Join(now.enum, ", "))
 	}
 	for _, v := range old.enum {
@@ -134,15 +169,6 @@ func (c *comparison) values(u use, old, now *shape, path string) {
 		}
 		find(rule, "is a narrower text: %s", why)
 	}
-	if why := old.entries.within(now.entries); why != "" {
-		find("pattern-changed", "has narrower keys: %s", why)
-	}
-	c.bounds(u, old, now, path)
-	for i := range now.demands {
-		if d := &now.demands[i]; !demanded(old.demands, d) {
-			find("rule-added", "has to keep a rule: %s", cmp.Or(d.Why, strings.Join(strings.Fields(d.Finds), " "), pathOf(d)))
-		}
-	}
 }
 
 func pathOf(d *schema.Demand) string {
@@ -159,27 +185,35 @@ func (t *shape) textsOf() texts {
 	return set
 }
 
-// bounds compares the numbers among the rules.
-func (c *comparison) bounds(u use, old, now *shape, path string) {
-	tightened := func(what string, tighter bool, limit any) {
-		if tighter {
-			c.find(u, "bounds-tightened", now.pos, path, "%s allows less: %v", what, limit)
+// numbers compares the bounds of a type.
+func (c *comparison) numbers(u use, old, now *shape, path string) {
+	what := map[bool]string{true: "Properties", false: "Items"}[now.kind != "list"]
+	for _, n := range []struct {
+		what    string
+		tighter bool
+		limit   any
+	}{{"the minimum", now.low.tighter(old.low), now.low.at}, {"the maximum", now.high.tighter(old.high), -now.high.at},
+		{"min" + what, now.least > old.least || now.more.least > old.more.least, max(now.least, now.more.least)},
+		{"max" + what, now.most < old.most || now.more.most < old.more.most, min(now.most, now.more.most)},
+		{"multipleOf", now.more.multiple != 0 && (old.more.multiple == 0 || math.Mod(old.more.multiple, now.more.multiple) != 0), now.more.multiple}} {
+		if n.tighter {
+			c.find(u, "bounds-tightened", now.pos, path, "%s allows less: %v", n.what, n.limit)
 		}
 	}
-	tightened("the minimum", now.low.tighter(old.low), now.low.at)
-	tightened("the maximum", now.high.tighter(old.high), -now.high.at)
+}
+
+// sizes compares the bytes of texts, and the members that tell elements of lists apart.
+func (c *comparison) sizes(u use, old, now *shape, path string) {
+	find := func(format string, args ...any) { c.find(u, "bounds-tightened", now.pos, path, format, args...) }
 	bytes := old.bytes
 	if m := old.textsOf().plain(); len(m.checks) > 0 && m.most < math.MaxInt { // named checks allow ASCII only
 		bytes = min(bytes, m.most)
 	}
-	if closed := len(old.enum) > 0 && !old.openEnum; !closed || slices.ContainsFunc(old.enum, func(v string) bool { return len(v) > now.bytes }) {
-		tightened("x-cluster-max-bytes", now.bytes < bytes, now.bytes)
+	if closed := len(old.enum) > 0 && !old.openEnum; now.bytes < bytes && (!closed || slices.ContainsFunc(old.enum, func(v string) bool { return len(v) > now.bytes })) {
+		find("x-cluster-max-bytes allows less: %d", now.bytes)
 	}
-	what := map[bool]string{true: "Properties", false: "Items"}[now.kind != "list"]
-	tightened("min"+what, now.least > old.least, now.least)
-	tightened("max"+what, now.most < old.most, now.most)
 	if now.unique != nil && (old.unique == nil || !coversUnique(old.unique, now.unique)) {
-		tightened("x-cluster-unique", true, "elements may not have the same "+strings.Join(now.unique, ", "))
+		find("x-cluster-unique allows less: elements may not have the same %s", strings.Join(now.unique, ", "))
 	}
 }
 
@@ -200,7 +234,7 @@ func demanded(given []schema.Demand, d *schema.Demand) bool {
 		return slices.Equal(o.Each, d.Each) && followAll(d.If, o.If) && followAll(d.Was, o.Was)
 	}
 	if d.Finds != "" {
-		return slices.ContainsFunc(given, func(o schema.Demand) bool { return sameExpression(o.Finds, d.Finds) && asStrict(&o) })
+		return slices.ContainsFunc(given, func(o schema.Demand) bool { return mistakes(o.Finds) == mistakes(d.Finds) && asStrict(&o) })
 	}
 	for i := range d.Then {
 		if !slices.ContainsFunc(given, func(o schema.Demand) bool { return o.Finds == "" && asStrict(&o) && followAll(o.Then, d.Then[i:i+1]) }) {
@@ -208,42 +242,6 @@ func demanded(given []schema.Demand, d *schema.Demand) bool {
 		}
 	}
 	return true
-}
-
-// sameExpression compares two expressions without the white space outside of their texts.
-func sameExpression(a, b string) bool { return spaceless(a) == spaceless(b) }
-
-func spaceless(text string) string {
-	var b strings.Builder
-	quote := rune(0)
-	var before rune
-	for _, r := range text {
-		switch {
-		case quote != 0:
-			if r == quote && before != '\\' {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
-		case r == ' ' || r == '\n' || r == '\t':
-			r = ' '
-			if before == ' ' || !wordy(before) {
-				continue
-			}
-		case before == ' ' && !wordy(r):
-			text := b.String()
-			b.Reset()
-			b.WriteString(strings.TrimSuffix(text, " "))
-		}
-		before = r
-		b.WriteRune(r)
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// wordy reports whether space after or before a character may part two words.
-func wordy(r rune) bool {
-	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
 // followAll reports whether each of the tests follows from one of the given ones.

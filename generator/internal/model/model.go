@@ -173,16 +173,19 @@ type Promises struct {
 
 // Gate is a feature gate.
 type Gate struct {
-	Pos    schema.Position
-	Stage  string // alpha, beta, stable, deprecated
-	Off    bool   // beta: off by default
-	Locked bool   // deprecated: it was stable before
-	Since  string // the release in which it reached the stage; "" for an unknown one
+	Pos     schema.Position
+	Stage   string // alpha, beta, stable, deprecated
+	Enabled *bool  // whether it is on by default, where that is not usual for the stage
+	Locked  bool   // deprecated: it was stable before
+	Since   string // the release in which it reached the stage; "" for an unknown one
 }
 
 // On reports whether the feature is on by default.
 func (g Gate) On() bool {
-	return g.Stage == "stable" || g.Stage == "beta" && !g.Off
+	if g.Enabled != nil {
+		return *g.Enabled
+	}
+	return g.Stage == "stable" || g.Stage == "beta"
 }
 
 // Metric is a metric that the server exposes.

@@ -12,20 +12,20 @@ func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "internal.apiserver.k8s.io", Version: "v1alpha1", GroupPriority: 16000, VersionPriority: 9,
 		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: 3,
+		{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: 4,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1alpha1", Form: "da3e88ade7b845ca", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1alpha1", Form: "0594b2b3b9eece18", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
 			HasStatus:         true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
 				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Path: ".status.commonEncodingVersion", Absent: "<unset>"},
-				{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: expression.NewCell(&Table, 3, "self.status.storageVersions.map(s, s.apiServerID + \"=\" + s.encodingVersion).join(\",\")").Show},
+				{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: expression.NewCell(&Table, 4, "self.status.storageVersions.map(s, s.apiServerID + \"=\" + s.encodingVersion).join(\",\")").Show},
 				{Name: "Age", Type: "string", Description: "Time since the storage version was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 4, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -1,0 +1,145 @@
+package compat
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// implied reports whether the values that a shape accepts keep the schemas of another one.
+// It tries values of all sorts that the schemas tell apart: both sides of each bound, each
+// constant and another value, each member and none. Where these are too many it says no.
+func implied(old, now *shape) bool {
+	p := &sorts{members: map[string]*sorts{}}
+	p.read(now.inline())
+	values := p.of(old)
+	return !p.unsure && !slices.ContainsFunc(values, func(v any) bool { return accepts(old, v, true) && !accepts(now, v, false) })
+}
+
+// word is a text of some length that has no more in common with the constants than the
+// patterns that it matches and the formats that it has.
+type word struct {
+	length int
+	is     []string
+}
+
+// exists reports whether there may be such a word that matches none of some atoms.
+func (w word) exists(not []string) bool {
+	set := textsIn(w.is)
+	set.least, set.most = w.length, w.length
+	if w.length < 1000 {
+		set.patterns = append(set.patterns, "^(?s:.{"+strconv.Itoa(w.length)+"})$")
+	}
+	return !slices.ContainsFunc(not, func(atom string) bool { return set.within(textsIn([]string{atom})) == "" })
+}
+
+// textsIn are the texts that match all atoms.
+func textsIn(atoms []string) texts {
+	t := texts{most: math.MaxInt}
+	for _, atom := range atoms {
+		if check, is := strings.CutPrefix(atom, ":"); is {
+			t.checks = append(t.checks, check)
+		} else {
+			t.patterns = append(t.patterns, atom)
+		}
+	}
+	return t
+}
+
+// empty reports whether a member with the value counts as absent.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case float64:
+		return v == 0
+	case string:
+		return v == ""
+	case word:
+		return v.length == 0
+	case []any:
+		return len(v) == 0
+	case []entry:
+		return len(v) == 0
+	}
+	return false
+}
+
+// accepts reports whether a shape allows a value by its rules, and those of its members and
+// elements if it is deep.
+func accepts(t *shape, v any, deep bool) bool {
+	if v == nil {
+		return t.more.nullable
+	}
+	if deep {
+		switch v := v.(type) {
+		case []any:
+			deep = !slices.ContainsFunc(v, func(e any) bool { return !accepts(t.elem.shape, e, true) })
+		case []entry:
+			deep = !slices.ContainsFunc(v, func(e entry) bool { return !accepts(t.elem.shape, e.value, true) })
+		case map[string]any:
+			for name, value := range v {
+				deep = deep && accepts(t.property(name).shape, value, true)
+			}
+		}
+		if !deep {
+			return false
+		}
+	}
+	return t.inline().holds(v)
+}
+
+// inline are the rules of a shape as a schema.
+func (t *shape) inline() *logic {
+	limit := func(n, none int) *int {
+		if n == none {
+			return nil
+		}
+		return &n
+	}
+	l := &logic{MinLength: limit(t.text.least, 0), MaxLength: limit(t.text.most, math.MaxInt)}
+	if t.kind == "object" {
+		l.MinProperties, l.MaxProperties = limit(t.more.least, 0), limit(t.more.most, math.MaxInt)
+	} else {
+		l.MinItems, l.MaxItems = limit(t.least, 0), limit(t.most, math.MaxInt)
+	}
+	low, high := t.low.at, -t.high.at
+	switch {
+	case math.IsInf(low, 0):
+	case t.low.open:
+		l.ExclusiveMinimum = &low
+	default:
+		l.Minimum = &low
+	}
+	switch {
+	case math.IsInf(high, 0):
+	case t.high.open:
+		l.ExclusiveMaximum = &high
+	default:
+		l.Maximum = &high
+	}
+	if t.more.multiple != 0 {
+		l.MultipleOf = &t.more.multiple
+	}
+	for _, text := range t.text.patterns {
+		l.AllOf = append(l.AllOf, &logic{Pattern: text})
+	}
+	for _, check := range t.text.checks {
+		l.AllOf = append(l.AllOf, &logic{Format: check})
+	}
+	if len(t.enum) > 0 && !t.openEnum {
+		for _, text := range t.enum {
+			l.Enum = append(l.Enum, text)
+		}
+	}
+	for _, text := range t.more.values {
+		l.Enum = append(l.Enum, valueOf(text))
+	}
+	if t.more.logic != nil {
+		l.AllOf = append(l.AllOf, t.more.logic)
+	}
+	return l
+}
