@@ -186,6 +186,15 @@ func (v Value) Text() string {
 	return string(raw)
 }
 
+// TextSize is the length of a string in bytes.
+func (v Value) TextSize() int {
+	raw, hasEscapes := v.inside()
+	if hasEscapes {
+		return len(appendUnescaped(make([]byte, 0, len(raw)), raw))
+	}
+	return len(raw)
+}
+
 // Texts are the strings of a list, nil for an empty one.
 func (v Value) Texts() []string {
 	if v.Len() == 0 {

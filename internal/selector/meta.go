@@ -64,7 +64,7 @@ func appendLabels(dst []byte, labels document.Value) []byte {
 		if len(dst) > start && last >= key {
 			return appendSorted(dst[:start], labels)
 		}
-		dst = appendText(appendText(dst, key), value.Text())
+		dst = value.AppendText(binary.AppendUvarint(appendText(dst, key), uint64(value.TextSize())))
 		last = key
 	}
 	return dst

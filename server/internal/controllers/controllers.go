@@ -135,7 +135,7 @@ func (c *Controllers) expire(ctx context.Context) {
 			return store.Value{}, err
 		}
 		defer doc.Release()
-		return stored.Seal(row, doc.Root())
+		return stored.Seal(row, doc.Root(), new(stored.Space))
 	}})
 	c.every(ctx, x.Pause(), "events whose time is over", func(ctx context.Context) error { return x.Step(ctx, time.Now()) })
 }

@@ -1,7 +1,6 @@
 package front
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -70,15 +69,16 @@ func (f *Front) handle(r *Request) error {
 		r.Writer.Header().Set("Connection", "close") // another server may answer
 		return f.shuttingDown()
 	}
+	var taken holdings
+	defer taken.giveBack(r)
 	if r.mayWait() {
 		limit, err := r.timeLimit(f.cfg.RequestTimeout)
 		if err != nil {
 			f.recordRefused(r)
 			return err
 		}
-		var cancel context.CancelFunc
-		r.Context, cancel = context.WithTimeout(r.Context, limit)
-		defer cancel()
+		taken.time = &deadline{Context: r.Context, at: time.Now().Add(limit)}
+		r.Context = taken.time
 	}
 
 	verb, err := f.verbFor(r)
@@ -88,24 +88,15 @@ func (f *Front) handle(r *Request) error {
 	if r.whole != nil {
 		defer f.traceVerb(r)()
 	}
-	var room, at Slot
-	defer room.Leave()
-	defer at.Leave()
-	defer r.room.Leave()
 	if r.Target.Row != nil && r.mutating() && !r.Target.connects() {
-		if err := f.Receive(r, &room); err != nil {
+		if err := f.Receive(r, &taken.body); err != nil {
 			return err
 		}
 	}
 	if r.Target.Remote == nil && !r.Target.connects() {
 		f.dismiss(r)
 	}
-	defer func() {
-		if !r.Detached {
-			r.Leave()
-		}
-	}()
-	if err := f.enter(r, &at); err != nil {
+	if err := f.enter(r, &taken.place); err != nil {
 		return err
 	}
 	err = verb(r)
@@ -115,6 +106,25 @@ func (f *Front) handle(r *Request) error {
 		}
 	}
 	return err
+}
+
+// holdings are what a request takes on its way. One deferred call gives all of it back: with
+// more of them the compiler keeps a list of what is deferred.
+type holdings struct {
+	time        *deadline // nil for a request that may last
+	body, place Slot
+}
+
+func (h *holdings) giveBack(r *Request) {
+	if !r.Detached {
+		r.Leave()
+	}
+	r.room.Leave()
+	h.place.Leave()
+	h.body.Leave()
+	if h.time != nil {
+		h.time.end()
+	}
 }
 
 // typeTries bounds the attempts of a request whose type changes again and again.

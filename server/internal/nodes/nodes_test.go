@@ -75,7 +75,7 @@ func (s *site) put(key, members string) {
 			s.t.Fatal(err)
 		}
 		defer doc.Release()
-		if value, err = stored.Seal(row, doc.Root()); err != nil {
+		if value, err = stored.Seal(row, doc.Root(), new(stored.Space)); err != nil {
 			s.t.Fatal(err)
 		}
 	}

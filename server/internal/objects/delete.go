@@ -101,7 +101,7 @@ func (e *Evaluation) compareDeleted() error {
 
 // end makes the write that removes the object, or marks it as terminating.
 func (e *Evaluation) end() (err error) {
-	e.made, e.ending, err = e.s.deletion(e.stored.Row, e.obj, e.current, *e.deletes)
+	e.made, e.ending, err = e.s.deletion(e.stored.Row, e.obj, e.current, *e.deletes, e.space)
 	return err
 }
 
@@ -122,7 +122,7 @@ func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.V
 
 // deletion decides between removing obj now and marking it as terminating, which it does
 // in place.
-func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts DeleteOptions) (store.Write, ending, error) {
+func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts DeleteOptions, space *stored.Space) (store.Write, ending, error) {
 	meta := obj.Get("metadata")
 	grace, changed := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
@@ -163,7 +163,7 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	if ends && !terminating {
 		o.markTerminating(meta, grace)
 	}
-	value, err := o.seal(res, obj)
+	value, err := o.seal(res, obj, space)
 	switch {
 	case err != nil, wait && stored.Unchanged(value, current):
 		return store.Write{}, endsLater, err

@@ -311,7 +311,7 @@ func (e *Evaluation) seal() error {
 			e.made.Op, row, of = store.OpDelete, e.basisRow, e.old
 		}
 	}
-	value, err := e.s.seal(row, of)
+	value, err := e.s.seal(row, of, e.space)
 	switch {
 	case err != nil:
 		return err

@@ -73,14 +73,18 @@ func (r *Reader) Each(ctx context.Context, group, plural, namespace string, visi
 
 // GetSoon is Get for an object that may be created shortly: it waits a little.
 func (r *Reader) GetSoon(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
-	wait, cancel := context.WithTimeout(ctx, r.soon)
-	defer cancel()
+	var wait context.Context
 	for {
 		at := r.store.Current()
 		obj, release, err := r.Get(ctx, group, plural, namespace, name)
 		var known *api.Error
 		if !errors.As(err, &known) || known.Reason != api.ReasonNotFound {
 			return obj, release, err
+		}
+		if wait == nil {
+			var cancel context.CancelFunc
+			wait, cancel = context.WithTimeout(ctx, r.soon)
+			defer cancel()
 		}
 		if r.store.WaitFor(wait, at+1) != nil {
 			return obj, release, err

@@ -14,8 +14,8 @@ import (
 )
 
 // seal is stored.Seal for objects that are not too large.
-func (o *Objects) seal(res *catalog.Row, obj document.Value) (store.Value, error) {
-	v, err := stored.Seal(res, obj)
+func (o *Objects) seal(res *catalog.Row, obj document.Value, space *stored.Space) (store.Value, error) {
+	v, err := stored.Seal(res, obj, space)
 	if err != nil {
 		return v, api.Internal(err.Error())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // Write is one change of one object, by a request or by the server itself. It is
@@ -102,6 +103,7 @@ type Evaluation struct {
 	notes     [][2]string      // annotations of audit events: key, value
 	docs      []*document.Document
 	made      store.Write
+	space     *stored.Space // of made
 	answer    *store.Entry // if it differs from the stored object
 	given     bool         // to the store, which may have written it
 	ending    ending
@@ -210,7 +212,7 @@ func sameBasis(basis, current *store.Entry) bool {
 }
 
 func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Entry) *Evaluation {
-	return &Evaluation{Write: w, s: s, ctx: ctx, Opts: w.Opts, Via: w.As, stored: w.Ref.Stored(), current: current, Shown: current}
+	return &Evaluation{Write: w, s: s, ctx: ctx, Opts: w.Opts, Via: w.As, stored: w.Ref.Stored(), current: current, Shown: current, space: stored.NewSpace()}
 }
 
 // run evaluates the write: the result is e.made.
@@ -325,7 +327,8 @@ func (e *Evaluation) release() {
 	for _, doc := range e.docs {
 		doc.Release()
 	}
-	e.docs = nil
+	e.space.Release()
+	e.docs, e.space = nil, nil
 }
 
 // finish ends the last evaluation of a write, after the store's transaction, whose result

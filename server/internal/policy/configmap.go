@@ -30,13 +30,13 @@ func (Policy) ValidateConfigMap(obj, _ document.Value) []schema.Cause {
 func dataSize(data document.Value, encoded bool) int {
 	total := 0
 	for _, v := range data.Members() {
-		text := v.Text()
-		if encoded {
-			padding := len(text) - len(strings.TrimRight(text, "="))
-			total += base64.StdEncoding.DecodedLen(len(text)) - padding
-		} else {
-			total += len(text)
+		if !encoded {
+			total += v.TextSize()
+			continue
 		}
+		text := v.Text()
+		padding := len(text) - len(strings.TrimRight(text, "="))
+		total += base64.StdEncoding.DecodedLen(len(text)) - padding
 	}
 	return total
 }

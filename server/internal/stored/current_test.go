@@ -25,7 +25,7 @@ func BenchmarkOldObject(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	v, err := Seal(kind.res, doc.Root())
+	v, err := Seal(kind.res, doc.Root(), new(Space))
 	if err != nil {
 		b.Fatal(err)
 	}

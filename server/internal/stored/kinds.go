@@ -171,7 +171,7 @@ func (k *Kind) rewrite(ctx context.Context, e *store.Entry, to *catalog.Row) (v 
 	if from == to && !e.Rewritten && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, to.Selectable), e.Meta) {
 		return v, true, nil
 	}
-	if v, err = Seal(to, obj); err != nil {
+	if v, err = Seal(to, obj, new(Space)); err != nil {
 		return v, false, err
 	}
 	return v, Unchanged(v, e) && bytes.Equal(v.Meta, e.Meta), nil

@@ -27,23 +27,38 @@ func Read(res *catalog.Row, text []byte, old document.Value) (*document.Document
 	return doc, err
 }
 
-// Seal makes the stored value of an object: its canonical JSON with a place for the
-// revision, and the header for selectors.
-func Seal(res *catalog.Row, obj document.Value) (store.Value, error) {
-	obj.Get("metadata").SetString("resourceVersion", "")
-	space := sealSpace.Get().(*[]byte)
-	*space = obj.AppendJSON((*space)[:0])
-	body := bytes.Clone(*space)
-	if cap(*space) <= maxSealed {
-		sealSpace.Put(space)
+// Space is the memory of a sealed value, which may be used again for another one.
+type Space struct{ body, meta []byte }
+
+var spaces = sync.Pool{New: func() any { return new(Space) }}
+
+// maxSpace bounds the bytes of a space that is used again.
+const maxSpace = 256 << 10
+
+// NewSpace takes a space for a value; Release gives it back.
+func NewSpace() *Space { return spaces.Get().(*Space) }
+
+// Release gives a space back, whose value is used no more. s may be nil.
+func (s *Space) Release() {
+	if s != nil && cap(s.body)+cap(s.meta) <= maxSpace {
+		spaces.Put(s)
 	}
+}
+
+// Seal makes the stored value of an object: its canonical JSON with a place for the
+// revision, and the header for selectors. The value lies in the space.
+func Seal(res *catalog.Row, obj document.Value, space *Space) (store.Value, error) {
+	obj.Get("metadata").SetString("resourceVersion", "")
+	body := obj.AppendJSON(space.body[:0])
+	space.body = body
 	digits, ok := document.Find(body, "metadata", "resourceVersion")
 	if !ok {
 		return store.Value{}, errNoPlace
 	}
 	// Both are slices of body, so the difference of their capacities is the offset.
 	at := cap(body) - cap(digits) + 1
-	return store.Value{Meta: selector.AppendMeta(nil, obj, res.Selectable), Body: body, RevisionAt: at}, nil
+	space.meta = selector.AppendMeta(space.meta[:0], obj, res.Selectable)
+	return store.Value{Meta: space.meta, Body: body, RevisionAt: at}, nil
 }
 
 var errNoPlace = errors.New("the object has no place for its resourceVersion")
@@ -60,12 +75,6 @@ func Unchanged(v store.Value, current *store.Entry) bool {
 	return len(b) == len(v.Body)+len(digits) && at+len(digits) <= len(b) &&
 		bytes.Equal(b[:at], v.Body[:at]) && bytes.Equal(b[at:at+len(digits)], digits) && bytes.Equal(b[at+len(digits):], v.Body[at:])
 }
-
-// sealSpace holds buffers for objects whose size is unknown; maxSealed bounds the bytes
-// of one that is reused.
-var sealSpace = sync.Pool{New: func() any { return new([]byte) }}
-
-const maxSealed = 256 << 10
 
 // Convert converts an object, in the version of res and replacing old, to the storage
 // version, with the defaults that only that version has: its readers see them. The caller
