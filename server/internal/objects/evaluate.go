@@ -281,7 +281,10 @@ func (e *Evaluation) validate() error {
 // refuseVersion refuses a new object with a resourceVersion: when it is stored, so not in
 // a dry run or by an apply, as in 1.25. Text that is not a number is ignored.
 func (e *Evaluation) refuseVersion() error {
-	if version, _ := strconv.ParseUint(e.version, 10, 64); version != 0 && !e.Opts.DryRun && !e.Opts.Applied {
+	if e.version == "" || e.Opts.DryRun || e.Opts.Applied {
+		return nil
+	}
+	if version, _ := strconv.ParseUint(e.version, 10, 64); version != 0 {
 		return api.BadRequest("resourceVersion should not be set on objects to be created, found \"%d\"", version)
 	}
 	return nil
