@@ -108,7 +108,7 @@ func (f *Front) handle(r *Request) error {
 	return err
 }
 
-// holdings are what a request takes on its way. One deferred call gives all of it back: with
+// holdings is the part of the server that a request holds. One deferred call gives it back: with
 // more of them the compiler keeps a list of what is deferred.
 type holdings struct {
 	time        *deadline // nil for a request that may last

@@ -104,8 +104,8 @@ type Evaluation struct {
 	docs      []*document.Document
 	made      store.Write
 	space     *stored.Space // of made
-	answer    *store.Entry // if it differs from the stored object
-	given     bool         // to the store, which may have written it
+	answer    *store.Entry  // if it differs from the stored object
+	given     bool          // to the store, which may have written it
 	ending    ending
 }
 
