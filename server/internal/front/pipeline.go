@@ -108,8 +108,8 @@ func (f *Front) handle(r *Request) error {
 	return err
 }
 
-// holdings is the part of the server that a request holds. One deferred call gives it back: with
-// more of them the compiler keeps a list of what is deferred.
+// holdings are the places and the deadline of a request. One deferred call gives all of
+// them back; a list of deferred calls costs more.
 type holdings struct {
 	time        *deadline // nil for a request that may last
 	body, place Slot
