@@ -204,9 +204,13 @@ func TestQuotaController(t *testing.T) {
 	h.run(t, []step{
 		{"a pod", "POST", ns + "/pods", "", podOf("long", container("c", ""), ""), 201, ""},
 		{"is in another scope later", "PATCH", ns + "/pods/long", merge, `{"spec":{"activeDeadlineSeconds":99}}`, 200, ""},
-		{"and charged there", "POST", ns + "/pods", "", podOf("short", container("c", ""), `,"activeDeadlineSeconds":9`), 403, "exceeded quota: short, requested: pods=1, used: pods=1"},
 	})
-	h.await(quotas, hasUsed("long", "pods", "0"))
+	h.await(quotas, func(all contents) bool {
+		return hasUsed("long", "pods", "0")(all) && hasUsed("short", "pods", "1")(all)
+	})
+	h.run(t, []step{
+		{"and counts there", "POST", ns + "/pods", "", podOf("short", container("c", ""), `,"activeDeadlineSeconds":9`), 403, "exceeded quota: short, requested: pods=1, used: pods=1"},
+	})
 	h.create(definitionsPath, custom("zoo.example.com", "ants", `"kind":"Ant"`))
 	h.await(quotas, hasUsed("q", "count/ants.zoo.example.com", "0"))
 	ants := "/apis/zoo.example.com/v1/namespaces/default/ants"

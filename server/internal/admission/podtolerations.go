@@ -108,15 +108,20 @@ func (c *Chain) addTolerations(ctx context.Context, r *Request) error {
 	if !r.Object.At("status", "qosClass").Equals("BestEffort") {
 		extra = append(slices.Clip(extra), toleration{Key: "node." + profile.LabelDomain + "/memory-pressure", Operator: "Exists", Effect: "NoSchedule"})
 	}
-	if len(extra) > 0 {
-		spec := r.Object.Get("spec")
-		merged := distinct(append(tolerationsOf(spec), extra...))
-		spec.Remove("tolerations")
-		for _, t := range merged {
-			t.append(spec)
-		}
-	}
+	tolerate(r.Object.Get("spec"), extra)
 	return c.checkTolerations(ctx, r)
+}
+
+// tolerate adds tolerations to a pod's, without those that others cover.
+func tolerate(spec document.Value, extra []toleration) {
+	if len(extra) == 0 {
+		return
+	}
+	merged := distinct(append(tolerationsOf(spec), extra...))
+	spec.Remove("tolerations")
+	for _, t := range merged {
+		t.append(spec)
+	}
 }
 
 // checkTolerations refuses pods with tolerations that their namespace does not allow.

@@ -40,7 +40,7 @@ func (c *Chain) runtimeClass(ctx context.Context, r *Request) error {
 			selector.SetString(key, v.Text())
 		}
 	}
-	tolerate(spec, scheduling.Get("tolerations"))
+	tolerate(spec, tolerationsOf(scheduling))
 	return nil
 }
 
@@ -77,24 +77,6 @@ func (c *Chain) runtimeClassOf(ctx context.Context, r *Request) (class document.
 		err = r.forbidf("pod rejected: RuntimeClass %q not found", name.Text())
 	}
 	return class, release, err
-}
-
-// tolerate adds tolerations to a pod's. One with the key and the effect of the pod's own
-// replaces that.
-func tolerate(spec, added document.Value) {
-	if added.Len() == 0 {
-		return
-	}
-	about := func(t document.Value) [2]string { return [2]string{t.Get("key").Text(), t.Get("effect").Text()} }
-	replaced := map[[2]string]bool{}
-	for _, t := range added.Elements() {
-		replaced[about(t)] = true
-	}
-	own := spec.SetArray("tolerations")
-	own.RemoveFunc(func(t document.Value) bool { return replaced[about(t)] })
-	for _, t := range added.Elements() {
-		own.AppendValue(t)
-	}
 }
 
 // sameMembers reports whether two maps of quantities, which are canonical, are

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -98,7 +99,7 @@ func (q *Query) Integer(name string) (*int64, error) {
 // names them in errors ("CreateOptions").
 func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 	q := &r.Query
-	o := objects.Options{User: r.User, Author: r, Manager: apply.ManagerName("", r.HTTP.UserAgent()), Validation: "Warn"}
+	o := objects.Options{User: r.User, Author: r, Manager: cmp.Or(apply.ManagerName("", r.HTTP.UserAgent()), "unknown"), Validation: "Warn"}
 	if !r.Features[features.FieldValidation] {
 		o.Validation = "Ignore"
 	}

@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,10 +36,16 @@ type DeleteOptions struct {
 	Cascade       bool        // orphanDependents=false: an object that stays for a while is answered with 202
 }
 
+var camel = regexp.MustCompile("[A-Z]")
+
 // CheckProtected refuses the delete of an object that the server needs.
 func CheckProtected(res *api.Resource, name string) error {
 	if res = res.Storage(); slices.Contains(res.ProtectedNames, name) {
-		return api.Forbidden(res.GroupResource(), name, "this "+strings.ToLower(res.Kind)+" may not be deleted")
+		why := "this " + strings.ToLower(res.Kind) + " may not be deleted"
+		if res.Role != api.RoleNamespaces { // the words of 1.25
+			why = "this is a system" + camel.ReplaceAllStringFunc(res.Kind, func(upper string) string { return " " + strings.ToLower(upper) }) + " and cannot be deleted"
+		}
+		return api.Forbidden(res.GroupResource(), name, why)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (Policy) ValidatePriorityClass(obj, old document.Value) []schema.Cause {
 	switch known, system := systemPriorities[name]; {
 	case system && value == known && !obj.Get("globalDefault").Bool():
 	case strings.HasPrefix(name, "system-"):
-		c.Forbidden("metadata.name", "priority class names with 'system-' prefix are reserved for system use only")
+		c.Forbidden("metadata.name", "priority class names with 'system-' prefix are reserved for system use only. error: "+name+" is not a known system priority class")
 	case value > maxUserPriority:
 		c.Forbidden("value", "maximum allowed value of a user defined priority is "+strconv.Itoa(maxUserPriority))
 	}

@@ -150,17 +150,6 @@ func (Policy) WarnRuntimeClass(obj, _ document.Value) []string {
 	return w
 }
 
-// oldIngressClass named the class of an ingress before the field did.
-const oldIngressClass = labelDomain + "/ingress.class"
-
-// WarnIngress warns of the deprecated annotation of a new ingress.
-func (Policy) WarnIngress(obj, old document.Value) []string {
-	if old.Exists() || !obj.At("metadata", "annotations", oldIngressClass).Exists() || isSet(obj.At("spec", "ingressClassName")) {
-		return nil
-	}
-	return []string{"annotation " + strconv.Quote(oldIngressClass) + " is deprecated, please use 'spec.ingressClassName' instead"}
-}
-
 // WarnCronJob warns of deprecated or ineffective parts of the pods of a job, and of a
 // time zone in the schedule.
 func (Policy) WarnCronJob(obj, old document.Value) []string {

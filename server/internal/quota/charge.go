@@ -114,7 +114,7 @@ func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	if r.Subresource != "" || r.OtherKind || !r.Resource.Namespaced || uncounted(of) {
 		return nil
 	}
-	if r.Operation == admission.Update && !changes(of, r.Object, r.Old) {
+	if r.Operation == admission.Update && !changes(of) {
 		return nil
 	}
 	all := q.of(r.Namespace)
@@ -130,15 +130,10 @@ func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	return nil
 }
 
-// changes reports whether an update may add to quotas.
-func changes(of api.GroupResource, obj, old document.Value) bool {
-	switch {
-	case of.Group != "":
-		return false
-	case of.Resource == "pods": // it enters another scope; 1.25 disregards that
-		return ends(obj.Get("spec")) != ends(old.Get("spec"))
-	}
-	return of.Resource == "services" || of.Resource == "persistentvolumeclaims"
+// changes reports whether an update may add to quotas. A pod that enters another scope is
+// counted there by the next recalculation, as in 1.25.
+func changes(of api.GroupResource) bool {
+	return of.Group == "" && (of.Resource == "services" || of.Resource == "persistentvolumeclaims")
 }
 
 // decide computes the charge, and refuses it if a quota bounds it now.

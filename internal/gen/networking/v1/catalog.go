@@ -30,7 +30,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",
-			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress, Warn: h.WarnIngress},
+			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
 				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},

@@ -18,8 +18,6 @@ type Hooks interface {
 	DefaultNetworkPolicySpec(v document.Value)
 	// ValidateIngress finds what the schema cannot say; old is absent on create.
 	ValidateIngress(obj, old document.Value) []api.FieldError
-	// WarnIngress says what its author should know of a valid Ingress; old is absent on create.
-	WarnIngress(obj, old document.Value) []string
 }
 
 // validation has the hooks and expressions of types that take part in the validation.
