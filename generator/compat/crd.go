@@ -19,7 +19,22 @@ func (m *manifest) definitions(s *Surface) {
 		gv := s.version(v.Group, v.Name, m.Position(v.At))
 		gv.VersionPriority = priorityOf(v.Name, v.Others+1)
 		r := v.Resource
-		r.GV, r.Type = gv.GroupVersion, s.addKind(gv, r.Kind, m.shape(v.Root))
+		root := m.shape(v.Root)
+		for _, u := range root.members {
+			if slices.Contains([]string{"apiVersion", "kind", "metadata"}, u.name) { // which every object has
+				u.required, u.published = false, false
+			}
+		}
+		for _, name := range []string{"apiVersion", "kind", "metadata"} {
+			if root.property(name) == nil {
+				t := &shape{kind: "string", pos: root.pos, rules: rulesOf(emptySchema()), more: furtherOf(emptySchema())}
+				if name == "metadata" {
+					t.kind = "object"
+				}
+				root.members = append(root.members, &member{usage: usage{shape: t}, name: name, pos: root.pos})
+			}
+		}
+		r.GV, r.Type = gv.GroupVersion, s.addKind(gv, r.Kind, root)
 		for i := range r.Subresources {
 			if r.Subresources[i].Name == "status" {
 				r.Subresources[i].Type = r.Type

@@ -163,7 +163,7 @@ func (c *checker) object(n int32, t *schema.Type, old Value) {
 		}
 		switch {
 		case f.Unchecked:
-		case (f.Required || f.ByRules) && (c.missing(m) || f.Nonzero && c.d.isZero(m)):
+		case (f.Required || f.ByRules) && (c.missing(m) && !(f.MayBeZero && c.wasSent(m)) || f.Nonzero && c.d.isZero(m)):
 			if !c.lacked(m, old, f.Name) {
 				c.without(c.path(m), f)
 			}
@@ -269,6 +269,12 @@ func (c *checker) missing(n int32) bool {
 		return nd.flags&filled != 0
 	}
 	return nd.flags&filled != 0
+}
+
+// wasSent reports whether a member has a value of its author, maybe an empty one.
+func (c *checker) wasSent(n int32) bool {
+	nd := &c.d.nodes[n]
+	return nd.kind != Null && nd.flags&filled == 0
 }
 
 // empty reports whether a member is null or the empty string.

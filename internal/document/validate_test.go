@@ -326,3 +326,23 @@ scalar Boxes []Box keys=name
 		})
 	}
 }
+
+// A required member that may be zero is missing only if it was not sent, or null.
+func TestRequiredMayBeZero(t *testing.T) {
+	table := parseTable(t, "type Thing\n  text string explicit required\n  list []string explicit required\n  labels map:string explicit required")
+	root := &table.Types[table.Root("Thing")]
+	for i := range root.Fields {
+		root.Fields[i].MayBeZero = root.Fields[i].Required
+	}
+	table.MakeIndex()
+	for in, want := range map[string]int{`{"text":"","list":[],"labels":{}}`: 0, `{"text":null,"list":[]}`: 2, `{}`: 3} {
+		d, _, err := (&Decoder{Table: table}).Decode(table.Root("Thing"), []byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Validate(d.Root(), nil); len(got) != want {
+			t.Errorf("%s: %v", in, got)
+		}
+		d.Release()
+	}
+}

@@ -144,6 +144,9 @@ func (t *Type) index() {
 		t.byName[f.Name] = f
 		if f.declare() {
 			t.byEscaped[f.escaped] = f
+			if also, _ := Escape(f.Name); f.Plain {
+				t.byEscaped[also] = f // as custom resources write it
+			}
 		}
 	}
 }

@@ -261,7 +261,7 @@ func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 	if !reflect.DeepEqual(more, More{}) {
 		f.More = &more
 	}
-	f.ByRules, f.Nonzero = s.Missing == "by-rules", s.Missing == "nonzero"
+	f.ByRules, f.Nonzero, f.MayBeZero = s.Missing == "by-rules", s.Missing == "nonzero", s.Missing == "not-sent"
 	if s.Validate != nil {
 		f.Unchecked, f.Required = !*s.Validate, f.Required && *s.Validate
 	}

@@ -75,6 +75,7 @@ type Schema struct {
 	RoundUp       bool         // x-cluster-round-up: of a quantity
 	FormatCheck   string       // x-cluster-format: a named check of a string, e.g. "dns1123-label"
 
+	AsSent      bool   // x-cluster-as-sent: members are explicit, and missing if they are not sent
 	FeatureGate string // x-cluster-feature-gate
 	GateValue   string // x-cluster-gate-value, with it
 	Ungated     bool   // x-cluster-feature-gates: false
@@ -83,7 +84,7 @@ type Schema struct {
 	RequiredEnforced  []string // x-cluster-required-enforced: refused without, not published as required
 
 	// Missing is x-cluster-missing: the values that count as missing, unless as usual:
-	// by-rules (Field.ByRules) or nonzero (Field.Nonzero).
+	// by-rules (Field.ByRules), nonzero (Field.Nonzero) or not-sent (Field.MayBeZero).
 	Missing string
 
 	Null       bool     // x-cluster-null: written as null when it has no value

@@ -176,6 +176,7 @@ type Field struct {
 	Required  bool // absence on input is an error (422, FieldValueRequired)
 	Null      bool // written as null when it has no value; with Explicit
 	Nonzero   bool // with Required: 0 is absent too
+	MayBeZero bool // with Required: a value that was sent is not absent, also "" and []
 	ByRules   bool // absence on input is checked by the rules of the type, as an empty value
 	Immutable bool // may not change after creation
 	Unchecked bool // its value is decoded, not validated

@@ -47,7 +47,7 @@ func newRoot(root string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	all.CompletionOptions.DisableDefaultCmd = true
-	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newLint(root), newExplain(root), newDev(root))
+	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newLint(root), newExplain(root), newDev(root), newImport(root), newExport(root))
 	return all
 }
 

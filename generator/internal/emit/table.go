@@ -154,6 +154,7 @@ func writeField(b *bytes.Buffer, f *schema.Field) {
 	l.add("Default", strconv.Quote(f.Default), f.Default == "")
 	l.add("Nonzero", "true", !f.Nonzero)
 	l.add("ByRules", "true", !f.ByRules)
+	l.add("MayBeZero", "true", !f.MayBeZero)
 	l.add("Null", "true", !f.Null)
 	if f.More != nil {
 		l.add("More", moreLiteral(f.More), false)

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -92,7 +93,10 @@ func (f *File) parts(r *model.Resource, v Place) {
 	}
 	for _, c := range v.At("additionalPrinterColumns").Items() {
 		r.Columns = append(r.Columns, model.Column{Pos: f.Position(c), Name: c.At("name").Text(), Type: c.At("type").Text(), Format: c.At("format").Text(),
-			Description: c.At("description").Text(), Priority: c.At("priority").Count(0), Path: c.At("jsonPath").Text()})
+			Description: c.At("description").Text(), Priority: c.At("priority").Count(0), Path: jsonPath(c.At("jsonPath").Text())})
+	}
+	if !v.At("additionalPrinterColumns").Here() { // the server adds it
+		r.Columns = []model.Column{{Pos: f.Position(v), Name: "Age", Type: "date", Path: ".metadata.creationTimestamp"}}
 	}
 	for _, s := range v.At("selectableFields").Items() {
 		path := s.At("jsonPath").Text()
@@ -101,6 +105,19 @@ func (f *File) parts(r *model.Resource, v Place) {
 	if v.At("deprecated").Yes() {
 		r.DeprecatedSince = "0.0" // the release is not known
 	}
+}
+
+var (
+	condition = regexp.MustCompile(`\[\?\(\s*@\.(\w+)\s*==\s*'([^'"]*)'\s*\)\]`)
+	bracket   = regexp.MustCompile(`\[['"]([^'"*]+)['"]\]`)
+)
+
+// jsonPath is the one spelling of a path: texts in double quotes, keys after dots.
+func jsonPath(path string) string {
+	path = condition.ReplaceAllString(path, `[?(@.$1=="$2")]`)
+	return bracket.ReplaceAllStringFunc(path, func(key string) string {
+		return "." + strings.ReplaceAll(strings.ReplaceAll(key[2:len(key)-2], `\.`, "."), ".", `\.`)
+	})
 }
 
 // Position is the file and line of a place.

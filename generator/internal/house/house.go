@@ -37,6 +37,7 @@ func Check(m *model.Model) []Finding {
 		if gv.BuiltIn || m.Module == "" && (!strings.Contains(gv.Group, ".") || strings.HasSuffix(gv.Group, "."+m.Profile.GroupSuffix)) {
 			continue
 		}
+		c.imported = gv.Imported
 		for _, r := range gv.Resources {
 			c.resource(r)
 		}
@@ -53,10 +54,13 @@ func Check(m *model.Model) []Finding {
 	return slices.Compact(c.found)
 }
 
-type checker struct{ found []Finding }
+type checker struct {
+	found    []Finding
+	imported bool // names and types are promises of another API: nothing is an error
+}
 
 func (c *checker) add(pos schema.Position, rule string, warning bool, mend, what string, args ...any) {
-	c.found = append(c.found, Finding{pos, rule, warning, fmt.Sprintf(what, args...), mend})
+	c.found = append(c.found, Finding{pos, rule, warning || c.imported, fmt.Sprintf(what, args...), mend})
 }
 
 // resource checks the names of a resource and its status.
@@ -108,7 +112,7 @@ func (c *checker) name(p schema.Property) {
 	if !camelCase.MatchString(p.Name) && !strings.HasPrefix(p.Name, "$") {
 		c.add(p.Pos, "field-name", false, "begin with a small letter and join words by capitals: maxUnavailable", "the field %s has an unusual name", p.Name)
 	}
-	if text := strings.TrimSpace(p.Schema.Description); text != "" && !sentence.MatchString(strings.ReplaceAll(text, "\n", " ")) {
+	if text := strings.TrimSpace(p.Schema.Description); (text != "" || c.imported) && !sentence.MatchString(strings.ReplaceAll(text, "\n", " ")) {
 		c.add(p.Pos, "description", true, "write a sentence, with a capital and a full stop", "the description of %s is not a sentence", p.Name)
 	}
 	for _, value := range p.Schema.Enum {

@@ -18,6 +18,7 @@ func (d *documents) check() {
 	for _, gv := range d.model.GroupVersions {
 		for _, t := range gv.Types {
 			switch {
+			case gv.Imported: // its words are those of others
 			case t.Schema.Description == "":
 				d.fail(t.Schema.Pos, "say in a sentence what it is for", "the type %s has no description", t.Name)
 			case repeats(t.Schema.Description, t.Name):
@@ -71,6 +72,7 @@ func (d *documents) target(s *schema.Schema, in *model.Type) *schema.Schema {
 // its name.
 func (d *documents) checkDescription(p schema.Property, in *model.Type) {
 	switch said := p.Schema.Description; {
+	case in.GV.Imported:
 	case said == "":
 		d.fail(p.Pos, "say in a sentence what it is for; kubectl explain shows it", "the field %s has no description", p.Name)
 	case repeats(said, p.Name, in.Name):
@@ -147,7 +149,7 @@ func (d *documents) checkNames(gv *model.GroupVersion) {
 			if name == "" || name == res.Plural {
 				continue
 			}
-			if other := names[name]; other != "" {
+			if other := names[name]; other != "" && other != res.Plural {
 				d.fail(res.Pos, "choose another", "the short name %s of %s belongs to %s already", name, res.Plural, other)
 			}
 			names[name] = res.Plural

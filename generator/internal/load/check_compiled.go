@@ -53,9 +53,9 @@ func (d *documents) checkFinds(gv *model.GroupVersion) {
 		for i := range t.Schema.Rules {
 			if r := &t.Schema.Rules[i]; r.Finds != "" {
 				if err := finder.Compile(ref, r); err != nil {
-					d.fail(d.at(t.Schema, "x-cluster-rules"), "fix the expression; self is the object", "a rule of %s finds nothing: %s", t.Name, oneLine(err))
+					d.fail(d.at(t.Schema, ruleKey(i)), "fix the expression; self is the object", "a rule of %s finds nothing: %s", t.Name, oneLine(err))
 				} else if depth := finder.Loops(ref, r); depth > mostLoops {
-					d.fail(d.at(t.Schema, "x-cluster-rules"), "split it into rules for the elements (each), or write a hook", "a rule of %s has %d loops in each other: with 100 elements in each list it takes 100^%d steps", t.Name, depth, depth)
+					d.fail(d.at(t.Schema, ruleKey(i)), "split it into rules for the elements (each), or write a hook", "a rule of %s has %d loops in each other: with 100 elements in each list it takes 100^%d steps", t.Name, depth, depth)
 				}
 			}
 		}

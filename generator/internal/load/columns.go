@@ -19,7 +19,7 @@ func (d *documents) columns(n node, res *model.Resource) {
 		c := model.Column{Pos: item.pos()}
 		switch {
 		case item.Kind != yaml.ScalarNode:
-			d.column(item, &c)
+			d.column(item, &c, res.GV.Imported)
 		case item.Value == "age":
 			c.Name, c.Type, c.Path = "Age", "string", creation // described by usualColumns
 		default:
@@ -32,7 +32,7 @@ func (d *documents) columns(n node, res *model.Resource) {
 	}
 }
 
-func (d *documents) column(n node, c *model.Column) {
+func (d *documents) column(n node, c *model.Column, imported bool) {
 	d.object(n, "a column", map[string]func(node){
 		"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
 		"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
@@ -48,7 +48,7 @@ func (d *documents) column(n node, c *model.Column) {
 	}
 	if c.Type = cmp.Or(c.Type, "string"); c.Name == "" || c.Description == "" {
 		d.fail(c.Pos, "add what is missing", "a column needs name and description")
-	} else if repeats(c.Description, c.Name) {
+	} else if !imported && repeats(c.Description, c.Name) {
 		d.fail(c.Pos, "say what it shows", "the description of the column %q only repeats its name", c.Name)
 	}
 	if c.Cell != "" && !fieldName.MatchString(c.Cell) {

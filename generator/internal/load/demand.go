@@ -2,6 +2,7 @@ package load
 
 import (
 	"slices"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -10,9 +11,10 @@ import (
 )
 
 // demands reads rules across the members of an object.
-func (r *reader) demands(to *[]schema.Demand) func(node) {
+func (r *reader) demands(s *schema.Schema) func(node) {
 	return func(n node) {
-		for _, item := range r.items(n) {
+		for i, item := range r.items(n) {
+			r.places[s][ruleKey(i)] = item.pos()
 			var d schema.Demand
 			var cause string
 			r.object(item, "a rule", map[string]func(node){
@@ -39,10 +41,13 @@ func (r *reader) demands(to *[]schema.Demand) func(node) {
 			case d.Why == "" && d.Then[0].Is != schema.Formed && !slices.ContainsFunc(d.Then, explained):
 				r.fail(item.pos(), "add why", "a rule that does not say what is wrong")
 			}
-			*to = append(*to, d)
+			s.Rules = append(s.Rules, d)
 		}
 	}
 }
+
+// ruleKey is the key for the place of a rule.
+func ruleKey(i int) string { return "x-cluster-rules " + strconv.Itoa(i) }
 
 // tests reads questions about members: {spec.type: [A, B], name: set}.
 func (r *reader) tests(to *[]schema.Test) func(node) {

@@ -61,13 +61,14 @@ func (d *documents) groupFile(name string, n node, text []byte) {
 func (d *documents) groupBlock(n node, gv *model.GroupVersion) {
 	listed := true
 	fields := map[string]func(node){
-		"listed": d.boolean(&listed),
-		"name":   d.text(&gv.Group), "stability": d.word(&gv.Stability, "stability", "stable", "beta", "alpha"),
+		"listed": d.boolean(&listed), "imported": d.boolean(&gv.Imported),
+		"name": d.text(&gv.Group), "stability": d.word(&gv.Stability, "stability", "stable", "beta", "alpha"),
 		"groupPriority": d.integer(&gv.GroupPriority), "versionPriority": d.integer(&gv.VersionPriority),
 	}
 	d.object(n, "x-cluster-group", fields)
 	gv.Unlisted = !listed
 	delete(fields, "listed")
+	delete(fields, "imported")
 	if delete(fields, "stability"); gv.Stability == "" {
 		gv.Stability = stabilityOf(gv.Version)
 	}

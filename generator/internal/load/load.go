@@ -9,6 +9,7 @@
 package load
 
 import (
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -22,8 +23,12 @@ import (
 
 // Load reads the documents below root and compiles the table of every group
 // version. The error joins one *schema.Error per mistake.
-func Load(root string) (*model.Model, error) {
+func Load(root string) (*model.Model, error) { return With(root, nil) }
+
+// With loads the documents below root with new or changed ones, by their names.
+func With(root string, files map[string][]byte) (*model.Model, error) {
 	d := newDocuments(root)
+	d.changed = files
 	d.readAll()
 	return d.finish()
 }
@@ -109,6 +114,11 @@ func (d *documents) sort() {
 // with slashes; the folder skip is left out.
 func (d *documents) list(folder, skip string) []string {
 	var names []string
+	for name := range d.changed {
+		if strings.HasPrefix(name, folder+"/") {
+			names = append(names, name)
+		}
+	}
 	err := filepath.WalkDir(filepath.Join(d.root, folder), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -128,11 +138,11 @@ func (d *documents) list(folder, skip string) []string {
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && (len(names) == 0 || !errors.Is(err, fs.ErrNotExist)) {
 		d.fail(schema.Position{File: folder, Line: 1}, "run the generator at the root of the project", "the documents cannot be read: %v", err)
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // group gives the group version of a directory, made on first sight.

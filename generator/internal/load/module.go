@@ -23,7 +23,7 @@ func (r *reader) openModule() {
 	if _, err := os.Stat(filepath.Join(r.root, "openapi", "profile.yaml")); err == nil {
 		return
 	}
-	if _, err := os.Stat(filepath.Join(r.root, "openapi")); err != nil {
+	if _, err := os.Stat(filepath.Join(r.root, "openapi")); err != nil && r.changed == nil {
 		return // no project at all
 	}
 	r.module = model.Nameless
@@ -44,6 +44,9 @@ var modulePath = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
 
 // read reads a document of the project, or a built-in one.
 func (r *reader) read(name string) ([]byte, error) {
+	if text := r.changed[name]; text != nil {
+		return text, nil
+	}
 	text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
 	if r.module == "" || !errors.Is(err, fs.ErrNotExist) {
 		return text, err

@@ -20,13 +20,14 @@ import (
 
 // reader reads YAML documents and gathers the mistakes in them.
 type reader struct {
-	root   string
-	module string            // the import path of a module on top of the built-in groups; "" for these themselves
-	names  *strings.Replacer // of the profile: <groupSuffix> and so on
-	places map[*schema.Schema]map[string]schema.Position
-	inner  map[*schema.Schema][]innerMessage
-	files  map[*yaml.Node]string // of nodes merged into another document
-	errs   []*schema.Error
+	root    string
+	module  string            // the import path of a module on top of the built-in groups; "" for these themselves
+	names   *strings.Replacer // of the profile: <groupSuffix> and so on
+	places  map[*schema.Schema]map[string]schema.Position
+	inner   map[*schema.Schema][]innerMessage
+	files   map[*yaml.Node]string // of nodes merged into another document
+	changed map[string][]byte     // documents in place of those below root
+	errs    []*schema.Error
 }
 
 func (r *reader) fail(pos schema.Position, fix, format string, args ...any) {
@@ -83,7 +84,7 @@ const mostBytes = 8 << 20
 func (r *reader) file(name string) (n node, text []byte, ok bool) {
 	path := filepath.Join(r.root, filepath.FromSlash(name))
 	switch info, err := os.Lstat(path); {
-	case err != nil:
+	case err != nil || r.changed[name] != nil:
 	case info.Mode()&os.ModeSymlink != 0:
 		r.fail(schema.Position{File: name, Line: 1}, "copy the document to this place", "the document is a link, which may lead out of the folder")
 		return node{}, nil, false

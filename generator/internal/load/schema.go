@@ -98,8 +98,8 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
 		"x-cluster-gate-value":              r.text(&s.GateValue), "x-cluster-feature-gates": r.not(&s.Ungated),
 		"x-cluster-required-published": r.texts(&s.RequiredPublished), "x-cluster-required-enforced": r.texts(&s.RequiredEnforced),
-		"x-cluster-missing":    r.word(&s.Missing, "kind of missing value", "by-rules", "nonzero"),
-		"x-cluster-null":       r.boolean(&s.Null),
+		"x-cluster-missing": r.word(&s.Missing, "kind of missing value", "by-rules", "nonzero", "not-sent"),
+		"x-cluster-null":    r.boolean(&s.Null), "x-cluster-as-sent": r.boolean(&s.AsSent),
 		"x-cluster-cause-name": r.text(&s.CauseName), "x-cluster-cause-index": r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
 	}
 	for _, more := range []map[string]func(node){r.ruleFields(s), r.noteFields(s), r.furtherFields(s)} {
@@ -127,7 +127,7 @@ func (r *reader) ruleFields(s *schema.Schema) map[string]func(node) {
 		"x-cluster-validate-enum": r.not(&s.OpenEnum),
 		"x-cluster-one-of":        r.texts(&s.OneOf), "x-cluster-one-of-what": r.text(&s.OneOfAs),
 		"x-cluster-one-of-required": r.boolean(&s.OneNeeded),
-		"x-cluster-rules":           r.demands(&s.Rules), "x-cluster-unique": r.texts(&s.Unique), "x-cluster-why": r.text(&s.Why),
+		"x-cluster-rules":           r.demands(s), "x-cluster-unique": r.texts(&s.Unique), "x-cluster-why": r.text(&s.Why),
 		"x-cluster-max-bytes": r.count(&s.MaxBytes), "x-cluster-keys": r.word(&s.KeyCheck, "named check", document.Formats()...),
 	}
 }
@@ -210,11 +210,19 @@ func (r *reader) finish(s *schema.Schema) {
 		if f.Nullable {
 			f.Null, f.Presence = true, cmp.Or(f.Presence, "explicit")
 		}
-		if f.Presence == "" && !s.Publishes(p.Name) && zeroSaysMore(f) {
+		if s.AsSent && f.Missing == "" && s.Enforces(p.Name) {
+			f.Missing = "not-sent"
+		}
+		if f.Presence == "" && (s.AsSent && !describedLater(f) || !s.Publishes(p.Name) && zeroSaysMore(f)) {
 			f.Presence = "explicit"
 		}
 	}
 	r.checkDefaultWhen(s)
+}
+
+// describedLater reports whether a field says nothing of its value: it may be a usual member.
+func describedLater(s *schema.Schema) bool {
+	return s.Ref == "" && s.Type == "" && s.Format == "" && !s.PreserveAny
 }
 
 // zeroSaysMore reports whether zero differs from no value by default: zero is a quantity,

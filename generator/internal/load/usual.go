@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
@@ -26,8 +27,11 @@ func fillUsual(root *schema.Schema, kind string) {
 	for _, p := range root.Properties {
 		usual, ok := usualMembers[p.Name]
 		s := p.Schema
-		if !ok || s.Ref != "" || s.Type != "" || s.Format != "" || s.PreserveAny {
+		if !ok || !describedLater(s) {
 			continue
+		}
+		if root.AsSent && p.Name != "metadata" {
+			s.Presence = cmp.Or(s.Presence, "explicit")
 		}
 		s.Ref = strings.Replace(usual.ref, "<Kind>", kind, 1)
 		if s.Description == "" {

@@ -41,6 +41,7 @@ type GroupVersion struct {
 	VersionPriority int
 	Served          bool // has an openapi document
 	Unlisted        bool // not in discovery unless an operator turns it on
+	Imported        bool // names and types were those of another API before
 	BuiltIn         bool // is there for references only: its code is that of this module, the documents are another's
 	Types           []*Type
 	Resources       []*Resource

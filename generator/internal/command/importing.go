@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/generator/internal/foreign"
+	"github.com/capstan-dev/capstan/generator/internal/imports"
+)
+
+func newImport(root string) *cobra.Command {
+	var o imports.Options
+	var strict bool
+	c := &cobra.Command{
+		Use: "import FILE", Short: "Make documents of custom resource definitions, OpenAPI 3, or a running server", Args: cobra.ExactArgs(1),
+		Long: "Makes openapi/ and schemas/ of the custom resource definitions in a file, or of an OpenAPI 3 document.\n" +
+			"What documents cannot say is listed with file, line and remedy, and left out. It ends with 2,\nand writes nothing, when the file is wrong, or with --strict when something would be left out.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Root = root
+			made, err := importFrom(cmd.Context(), args[0], o)
+			if err != nil {
+				return failure{2, err}
+			}
+			for _, n := range made.Notes {
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), n); err != nil {
+					return err
+				}
+			}
+			if strict && len(made.Notes) > 0 {
+				return failure{2, fmt.Errorf("%d parts of %s cannot be taken over, so nothing is written", len(made.Notes), args[0])}
+			}
+			if err := writeDocuments(root, made.Files, true); err != nil {
+				return failure{2, err}
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d documents are made of %s, %d parts of it are left out. Look at them, then generate.\n", len(made.Files), args[0], len(made.Notes))
+			return err
+		},
+	}
+	c.Flags().StringSliceVar(&o.Groups, "group", nil, "only these groups")
+	c.Flags().BoolVar(&o.Overwrite, "overwrite", false, "replace documents that are there already")
+	c.Flags().BoolVar(&strict, "strict", false, "write nothing if a part would be left out")
+	return c
+}
+
+func importFrom(_ context.Context, name string, o imports.Options) (*imports.Result, error) {
+	f, err := foreign.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return imports.Of(f, o)
+}
+
+// writeDocuments writes all files, or none if one is there already and stays.
+func writeDocuments(root string, files map[string][]byte, overwrite bool) error {
+	for _, name := range sortedNames(files) {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if _, err := os.Stat(path); !overwrite && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is there already; remove it, name another folder, or write --overwrite", path)
+		}
+	}
+	for _, name := range sortedNames(files) {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+			return errors.Join(err, fmt.Errorf("%s is not written, nor are those after it", name))
+		}
+	}
+	return nil
+}
+
+func sortedNames[V any](m map[string]V) (names []string) {
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}

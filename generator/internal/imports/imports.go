@@ -1,0 +1,391 @@
+// Package imports makes documents of schemas that others publish: custom resource definitions,
+// OpenAPI 3 documents, and the documents of running servers.
+package imports
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/capstan-dev/capstan/generator/internal/foreign"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/schemas"
+)
+
+// Note is a part of the source that documents cannot have, or have in another way.
+type Note struct {
+	Pos       schema.Position
+	What, Fix string
+}
+
+func (n Note) String() string { return fmt.Sprintf("%s: %s; %s", n.Pos, n.What, n.Fix) }
+
+// Result are the documents, by their names, and the parts that were not taken over.
+type Result struct {
+	Files map[string][]byte
+	Notes []Note
+	Model *model.Model
+}
+
+// Options say how documents are made.
+type Options struct {
+	Root      string   // of the project
+	Groups    []string // only these; nil for all
+	Overwrite bool     // documents that are there already
+}
+
+// result gathers documents.
+type result struct {
+	Options
+	notes       []Note
+	taken       map[string]bool // IDs of types
+	folders     map[string]string
+	roots       map[string]mapping                // documents by name
+	files       map[string]string                 // the file that each was made of
+	since       string                            // the release of deprecations
+	dropped     map[schema.Position]*schema.Error // parts that documents refuse, by the place in the source
+	conversions map[string]conversion             // by folder and plural
+	lists       map[schema.Position]bool          // columns that show lists of texts
+	merged      map[string]bool                   // documents of the project that get further resources
+}
+
+func (r *result) note(at schema.Position, fix, what string) {
+	r.notes = append(r.notes, Note{at, what, fix})
+}
+
+// Of makes the documents of a file. An error names the mistakes in it, or in the
+// documents that would be made; there are none then.
+func Of(f *foreign.File, o Options) (*Result, error) {
+	r := &result{Options: o, since: "0.0", dropped: map[schema.Position]*schema.Error{}, conversions: map[string]conversion{}, lists: map[schema.Position]bool{}}
+	for range 8 {
+		r.notes, r.taken, r.merged, r.folders, r.roots, r.files = nil, map[string]bool{}, map[string]bool{}, map[string]string{}, map[string]mapping{}, map[string]string{}
+		r.definitions(f, f.Definitions())
+		if err := f.Err(); err != nil {
+			return nil, err
+		}
+		made, again, err := r.finish()
+		if !again {
+			return made, err
+		}
+	}
+	return nil, errors.New(f.Name + ":1: the documents of this file do not become right; report it with the file")
+}
+
+// finish encodes the documents and loads them with those of the project. It asks to be
+// called again for documents without the parts that cannot be taken over.
+func (r *result) finish() (made *Result, again bool, err error) {
+	made = &Result{Files: map[string][]byte{}, Notes: r.notes}
+	origin := map[string]places{}
+	for name, root := range r.roots {
+		text, lines, err := encode(root.Node)
+		if err != nil {
+			return nil, false, err
+		}
+		made.Files[name], origin[name] = text, places{r.files[name], lines}
+		if _, err := os.Stat(filepath.Join(r.Root, filepath.FromSlash(name))); !errors.Is(err, fs.ErrNotExist) && !r.Overwrite && !r.merged[name] {
+			return nil, false, fmt.Errorf("%s:1: %s is there already; remove it, import into another folder, or write --overwrite", r.files[name], name)
+		}
+	}
+	if len(made.Files) == 0 {
+		return nil, false, errors.New("nothing is left to import: no served version of the chosen groups")
+	}
+	m, err := load.With(r.Root, made.Files)
+	if err == nil {
+		made.Model = m
+		return made, false, nil
+	}
+	var errs []error
+	for _, e := range separate(err) {
+		var wrong *schema.Error
+		if !errors.As(e, &wrong) || origin[wrong.Pos.File].file == "" {
+			errs = append(errs, e)
+			continue
+		}
+		at := origin[wrong.Pos.File].at(wrong.Pos.Line)
+		if r.without(wrong, at) {
+			again = true
+			continue
+		}
+		errs = append(errs, fmt.Errorf("%s: %s; %s (in %s:%d)", at, wrong.What, wrong.Fix, wrong.Pos.File, wrong.Pos.Line))
+	}
+	if len(errs) > 0 {
+		return nil, false, errors.Join(errs...)
+	}
+	return nil, again, nil
+}
+
+func separate(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return []error{err}
+}
+
+// without notes a part to leave out because of a mistake that the documents would have; false
+// if they are wrong without it too.
+func (r *result) without(e *schema.Error, at schema.Position) bool {
+	if rest, ok := strings.CutPrefix(e.What, "converting "); ok {
+		plural, _, _ := strings.Cut(rest, " ")
+		_, lost, _ := strings.Cut(rest, " would lose ")
+		if lost == "" {
+			_, lost, _ = strings.Cut(rest, " the way back ")
+		}
+		key := strings.TrimSuffix(strings.TrimPrefix(e.Pos.File, "openapi/"), ".yaml") + "/" + plural
+		c := r.conversions[key]
+		if c.hook {
+			return false
+		}
+		for _, path := range strings.FieldsFunc(strings.ReplaceAll(lost, "and the way back ", ""), func(c rune) bool { return c == ',' || c == ' ' }) {
+			if path = "." + path; strings.Contains(path, "[") || slices.Contains(c.carries, path) {
+				c.hook = true
+			} else {
+				c.carries = append(c.carries, path)
+			}
+		}
+		r.conversions[key] = c
+		return true
+	}
+	if strings.Contains(e.What, ", which both versions have, of two types") || strings.Contains(e.What, ", which no conversion loses") {
+		for key, c := range r.conversions {
+			c.carries = slices.DeleteFunc(c.carries, func(path string) bool { return strings.Contains(e.What, " carries "+path+",") })
+			c.hook = true
+			r.conversions[key] = c
+		}
+		return true
+	}
+	if strings.HasPrefix(e.What, "the column ") && strings.Contains(e.What, "what is there has the wrong type") && !r.lists[at] {
+		r.lists[at] = true
+		return true
+	}
+	for _, begin := range []string{"a rule of ", "the column ", "the selectable field ", "selectable field "} {
+		if strings.HasPrefix(e.What, begin) && r.dropped[at] == nil {
+			r.dropped[at] = e
+			return true
+		}
+	}
+	return false
+}
+
+// left reports whether a part is left out, and says so.
+func (k *kind) left(line int) bool {
+	at := schema.Position{File: k.file.Name, Line: line}
+	e := k.dropped[at]
+	if e != nil {
+		k.result.note(at, e.Fix, k.name+": not taken over: "+e.What)
+	}
+	return e != nil
+}
+
+// shownAsList reports whether the column in a line shows a list of texts.
+func (k *kind) shownAsList(line int) bool {
+	at := schema.Position{File: k.file.Name, Line: line}
+	return k.lists[at] && (k.dropped[at] == nil || strings.Contains(k.dropped[at].What, "what is there has the wrong type"))
+}
+
+// conversion is how objects of a version become those of the storage version.
+type conversion struct {
+	carries []string
+	hook    bool
+}
+
+// folder is the folder of a group in the project.
+func (r *result) folder(group string) string {
+	if known := r.folders[group]; known != "" {
+		return known
+	}
+	if group == "" {
+		return "core"
+	}
+	folder, _, _ := strings.Cut(group, ".")
+	_, builtIn := fs.Stat(schemas.Documents, folder)
+	taken := builtIn == nil && folder != group
+	for other, name := range r.folders {
+		taken = taken || name == folder && other != group
+	}
+	if _, err := os.Stat(filepath.Join(r.Root, "openapi", group)); err == nil || taken {
+		folder = group
+	}
+	r.folders[group] = folder
+	return folder
+}
+
+// wanted reports whether a group is to be imported.
+func (r *result) wanted(group string) bool {
+	return r.Groups == nil || slices.Contains(r.Groups, group)
+}
+
+// definitions makes documents of the versions of custom resource definitions.
+func (r *result) definitions(f *foreign.File, all []foreign.Version) {
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].Definition == all[0].Definition {
+			n++
+		}
+		if of := all[:n]; r.wanted(of[0].Group) {
+			r.definition(f, of)
+		}
+		all = all[n:]
+	}
+}
+
+// definition makes documents of the served versions of one definition.
+func (r *result) definition(f *foreign.File, all []foreign.Version) {
+	spec, name := all[0].Definition, all[0].Resource.Kind
+	say := func(at foreign.Place, fix, format string, args ...any) {
+		r.note(f.Position(at), fix, name+": "+fmt.Sprintf(format, args...))
+	}
+	if s := spec.At("conversion").At("strategy"); s.Text() == "Webhook" {
+		say(s, "write hooks: [convert], and the conversion in Go", "the webhook that converts versions is not taken over: their common fields are copied")
+	}
+	if p := spec.At("preserveUnknownFields"); p.Yes() {
+		f.Fail(p, "write false, and preserve unknown fields where members are not known", "the schema of %s is not structural: unknown fields are kept everywhere", name)
+	}
+	served := slices.DeleteFunc(slices.Clone(all), func(v foreign.Version) bool {
+		if !v.Served {
+			say(v.At, "serve it, or migrate its objects before", "the version %s is not served, so it is left out", v.Name)
+		}
+		return !v.Served
+	})
+	if len(served) == 0 {
+		return
+	}
+	slices.SortStableFunc(served, func(a, b foreign.Version) int {
+		return cmp.Or(compareBool(b.Stored, a.Stored), priority(b.Name)-priority(a.Name))
+	})
+	if !served[0].Stored {
+		say(served[0].At, "check that this is wanted", "the stored version is not served: documents store %s", served[0].Name)
+	}
+	stored := r.version(f, served[0], mapping{}, "", say)
+	for _, v := range served[1:] {
+		if v.Resource.HasStatus != served[0].Resource.HasStatus {
+			say(v.At, "give all versions a status subresource, or none", "%s differs from the stored version %s in having a status subresource: it gets that one's", v.Name, served[0].Name)
+			v.Resource.HasStatus = served[0].Resource.HasStatus
+		}
+		if !slices.EqualFunc(v.Resource.Columns, served[0].Resource.Columns, func(a, b model.Column) bool { return a.Name == b.Name && a.Path == b.Path && a.Type == b.Type }) {
+			say(v.At, "compare the columns", "%s has other columns than the stored version %s: tables show those of that one", v.Name, served[0].Name)
+		}
+		r.version(f, v, stored, r.folder(v.Group)+"/"+served[0].Name+"/"+name, say)
+	}
+}
+
+// version makes the documents of a version, whose objects are stored as another one if that
+// has a name.
+func (r *result) version(f *foreign.File, v foreign.Version, stored mapping, as string, say func(foreign.Place, string, string, ...any)) mapping {
+	name, dir := v.Resource.Kind, r.folder(v.Group)+"/"+v.Name
+	k := &kind{result: r, file: f, name: name, dir: dir, structural: true}
+	k.refer = func(ref foreign.Place) string {
+		f.Fail(ref, "write the schema in place", "a schema of a custom resource refers to %q", ref.Text())
+		return "/meta/v1/ObjectMeta"
+	}
+	r.taken[dir+"."+name], r.taken[dir+"."+v.Resource.ListKind] = true, true
+	doc, out := k.document(v.Root), "schemas/"+dir+"/"+name+".yaml"
+	if r.roots[out].Node != nil {
+		f.Fail(v.At, "rename one of them", "two definitions have the kind %s of %s", name, dir)
+		return doc
+	}
+	r.roots[out], r.files[out] = doc, f.Name
+	if as != "" && sameNode(doc.Node, stored.Node) {
+		same := newMapping(doc.Line)
+		same.text("x-cluster-same-as", "/"+as, doc.Line)
+		r.roots[out] = same
+	}
+	entry := k.resource(v.Resource, v.At, as)
+	if c := r.conversions[dir+"/"+v.Resource.Plural]; as != "" {
+		entry.texts("carries", c.carries, entry.Line)
+		if c.hook {
+			entry.texts("hooks", []string{"convert"}, entry.Line)
+			say(v.At, "write the conversion in Go, or give the fields one name and type", "the versions %s and %s differ in lists or types", v.Name, path.Base(path.Dir(as)))
+		}
+	}
+	r.addResource(f, v.At, v.Group, dir, v.Resource.Plural, entry)
+	return doc
+}
+
+// addResource adds a resource to the document of its group version.
+func (r *result) addResource(f *foreign.File, at foreign.Place, group, dir, plural string, entry mapping) {
+	resources := r.group(f.Name, group, dir)
+	if resources.get(plural) != nil && !r.Overwrite {
+		f.Fail(at, "remove it there, import into another folder, or write --overwrite", "openapi/%s.yaml has the resource %s already", dir, plural)
+		return
+	}
+	resources.set(plural, entry.Node)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// priority orders versions as clients do: stable ones first, then by number.
+func priority(version string) int {
+	major, minor, stage := 0, 0, 300
+	if n, _ := fmt.Sscanf(version, "v%dalpha%d", &major, &minor); n == 2 {
+		stage = 100
+	} else if n, _ := fmt.Sscanf(version, "v%dbeta%d", &major, &minor); n == 2 {
+		stage = 200
+	}
+	return stage*100 + min(major, 99)*100 + min(minor, 99)
+}
+
+// group is the list of resources of a group version, in its document, which is made if the
+// project has none.
+func (r *result) group(file, group, dir string) mapping {
+	name := "openapi/" + dir + ".yaml"
+	root := r.roots[name]
+	if root.Node == nil {
+		root = r.readGroup(name)
+	}
+	if root.Node == nil {
+		root = newMapping(1)
+		version := dir[strings.LastIndexByte(dir, '/')+1:]
+		root.text("openapi", "3.0.3", 1)
+		info := newMapping(1)
+		info.Style = yaml.FlowStyle
+		info.text("title", group+"/"+version, 1)
+		info.text("version", "unversioned", 1)
+		root.set("info", info.Node)
+		paths := newMapping(1)
+		paths.Style = yaml.FlowStyle
+		root.set("paths", paths.Node)
+		head := newMapping(1)
+		head.set("name", textNode(group, 1))
+		head.yes("imported", 1)
+		head.number("groupPriority", 1000, 1)
+		head.number("versionPriority", priority(version), 1)
+		root.set("x-cluster-group", head.Node)
+		root.set("x-cluster-resources", newMapping(1).Node)
+	}
+	r.roots[name], r.files[name] = root, file
+	return mapping{root.get("x-cluster-resources")}
+}
+
+// readGroup reads the document of a group version in the project; nothing without one, or
+// one that will be replaced.
+func (r *result) readGroup(name string) mapping {
+	text, err := os.ReadFile(filepath.Join(r.Root, filepath.FromSlash(name)))
+	var doc yaml.Node
+	if err != nil || yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return mapping{}
+	}
+	root := mapping{doc.Content[0]}
+	if resources := root.get("x-cluster-resources"); resources == nil || resources.Kind != yaml.MappingNode {
+		return mapping{}
+	}
+	r.merged[name] = true
+	return root
+}
