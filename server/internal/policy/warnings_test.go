@@ -90,11 +90,8 @@ func TestWarningsOfOtherKinds(t *testing.T) {
 nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kubernetes.io/os" instead`},
 		{"runtime", "{apiVersion: node.k8s.io/v1, kind: RuntimeClass, scheduling: {nodeSelector: {node-role.kubernetes.io/master: a}}}",
 			`scheduling.nodeSelector[node-role.kubernetes.io/master]: use "node-role.kubernetes.io/control-plane" instead`},
-		{"ingress", "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {annotations: {kubernetes.io/ingress.class: x}}}",
-			`annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`},
 		{"schedule", "{apiVersion: batch/v1, kind: CronJob, spec: {schedule: TZ=UTC * * * * *}}",
 			`spec.schedule: a time zone written as TZ or CRON_TZ is not officially supported; use the field timeZone`},
-		{"new class field", "{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {ingressClassName: x}}", ""},
 	} {
 		obj, r := decode(t, " "+c.object)
 		if got := strings.Join(r.Hooks.Warn(obj, document.Value{}), "\n"); got != c.want {
