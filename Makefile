@@ -177,6 +177,10 @@ bench: ## Run the Go benchmarks, in the form that benchstat reads
 bench-scale: ## Measure 100,000 pods, 10,000 idle watches and the latency of announcements (some minutes)
 	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m ./internal/bench/scale
 
+.PHONY: bench-floor
+bench-floor: ## Measure the cost of each kind of request as a multiple of that of a bare HTTPS server (ROUNDS, OPERATIONS, SETTINGS, ROWS)
+	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m -run TestFloor ./internal/bench/scale
+
 .PHONY: soak
 soak: ## Keep watches and informers on the real binary, in real time, for SOAKTIME (10m, 2h, ...)
 	CAPSTAN_SOAK=$(SOAKTIME) go -C internal/e2e test -timeout 0 -count 1 -v -run '^TestSoak$$' .

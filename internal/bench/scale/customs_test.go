@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -56,7 +55,7 @@ func (k *kind) object(i, revision int, update bool) string {
 // tableForm asks for a Table.
 const tableForm = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
-// operation is a row: what is sent for the object i in a round.
+// operation is a row: the request for the object i in a round.
 type operation struct {
 	name    string
 	count   int // of operations in a round
@@ -200,7 +199,7 @@ func (s *instance) round(t *testing.T, k *kind, op operation, round int) time.Du
 		clients.Go(func() {
 			for i := int(next.Add(1)) - 1; i < op.count && !t.Failed(); i = int(next.Add(1)) - 1 {
 				method, path, contentType, accept, body := op.request(k, i, round)
-				if err := s.exchange(method, path, contentType, accept, body); err != nil {
+				if _, err := s.exchange(method, path, body, map[string]string{"Content-Type": contentType, "Accept": accept}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -225,28 +224,6 @@ func (s *instance) readRevisions(k *kind) {
 	for _, item := range list.Items {
 		k.revisions[item.Metadata.Name] = item.Metadata.ResourceVersion
 	}
-}
-
-func (s *instance) exchange(method, path, contentType, accept, body string) error {
-	req, err := http.NewRequest(method, "https://"+s.address+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	for name, value := range map[string]string{"Content-Type": contentType, "Accept": accept, "Authorization": "Bearer " + token} {
-		if value != "" {
-			req.Header.Set(name, value)
-		}
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode > 299 {
-		err = fmt.Errorf("%s %s: %s %.300s", method, path, resp.Status, text)
-	}
-	return err
 }
 
 // exactCPU is the CPU time of the server's present threads in nanoseconds: ticks, in which

@@ -110,7 +110,8 @@ type crowd struct {
 	t      *testing.T
 	s      *instance
 	conns  []io.Closer
-	read   atomic.Int64 // events of the present update
+	read   atomic.Int64 // events of the present updates
+	want   int64        // of them
 	all    chan struct{}
 	closed atomic.Bool
 	ended  sync.WaitGroup
@@ -119,7 +120,7 @@ type crowd struct {
 // open opens watches and waits until each has its initial event.
 func (w *crowd) open(n int, open func(*instance) (*bufio.Reader, io.Closer, error)) {
 	w.t.Helper()
-	w.all = make(chan struct{}, 1)
+	w.all, w.want = make(chan struct{}, 1), int64(n)
 	lines := make([]*bufio.Reader, n)
 	w.conns = make([]io.Closer, n)
 	var next atomic.Int64
@@ -160,7 +161,7 @@ func (w *crowd) open(n int, open func(*instance) (*bufio.Reader, io.Closer, erro
 					}
 					return
 				}
-				if bytes.HasPrefix(line, []byte(`{"type":"MODIFIED"`)) && w.read.Add(1) == int64(n) {
+				if bytes.HasPrefix(line, []byte(`{"type":"MODIFIED"`)) && w.read.Add(1) == w.want {
 					w.all <- struct{}{}
 				}
 			}

@@ -102,14 +102,41 @@ func TestLargeCollection(t *testing.T) {
 // list, since it begins with its length.
 func lists(t *testing.T, s *instance, forms []string) (slowest time.Duration) {
 	t.Helper()
-	var peak atomic.Uint64
-	ended := make(chan struct{})
+	begin, cpu := time.Now(), s.cpu()
+	first := make([]time.Duration, listers)
+	read := make([]int64, listers)
+	peak := s.peakWhile(func() {
+		connected, clients := sync.WaitGroup{}, sync.WaitGroup{}
+		connected.Add(listers)
+		for i := range listers {
+			clients.Go(func() {
+				var err error
+				if first[i], read[i], err = s.listAll(forms[i%len(forms)], &connected); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		clients.Wait()
+	})
+	total := int64(0)
+	for i := range listers {
+		slowest, total = max(slowest, first[i]), total+read[i]
+	}
+	t.Logf("%d lists as %s: %.1f s, %d MiB, CPU %.2f s, first bytes after %.1f to %.1f ms; %d MiB resident at most", listers, strings.Join(forms, ", "),
+		time.Since(begin).Seconds(), total>>20, (s.cpu() - cpu).Seconds(), ms(fastest(first)), ms(slowest), int(peak))
+	if peak > memoryBound {
+		t.Errorf("%.0f MiB resident while %d clients list, the bound is %.0f", peak, listers, memoryBound)
+	}
+	return slowest
+}
+
+// peakWhile is the most memory of the server during some work, in MiB.
+func (s *instance) peakWhile(work func()) float64 {
+	peak, ended := s.resident(), make(chan struct{})
 	var sampler sync.WaitGroup
 	sampler.Go(func() {
 		for {
-			if now := uint64(s.resident()); now > peak.Load() {
-				peak.Store(now)
-			}
+			peak = max(peak, s.resident())
 			select {
 			case <-ended:
 				return
@@ -117,32 +144,10 @@ func lists(t *testing.T, s *instance, forms []string) (slowest time.Duration) {
 			}
 		}
 	})
-	begin, cpu := time.Now(), s.cpu()
-	first := make([]time.Duration, listers)
-	read := make([]int64, listers)
-	connected, clients := sync.WaitGroup{}, sync.WaitGroup{}
-	connected.Add(listers)
-	for i := range listers {
-		clients.Go(func() {
-			var err error
-			if first[i], read[i], err = s.listAll(forms[i%len(forms)], &connected); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	clients.Wait()
+	work()
 	close(ended)
 	sampler.Wait()
-	total := int64(0)
-	for i := range listers {
-		slowest, total = max(slowest, first[i]), total+read[i]
-	}
-	t.Logf("%d lists as %s: %.1f s, %d MiB, CPU %.2f s, first bytes after %.1f to %.1f ms; %d MiB resident at most", listers, strings.Join(forms, ", "),
-		time.Since(begin).Seconds(), total>>20, (s.cpu() - cpu).Seconds(), ms(fastest(first)), ms(slowest), peak.Load()>>10)
-	if mib := float64(peak.Load()) / 1024; mib > memoryBound {
-		t.Errorf("%.0f MiB resident while %d clients list, the bound is %.0f", mib, listers, memoryBound)
-	}
-	return slowest
+	return peak / 1024
 }
 
 func fastest(all []time.Duration) time.Duration {

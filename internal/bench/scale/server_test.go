@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,6 +23,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv("CAPSTAN_FLOOR"); dir != "" {
+		log.Fatal(serveFloor(dir))
+	}
 	if os.Getenv("CAPSTAN_STRESS") == "" {
 		os.Exit(m.Run()) // every test skips itself
 	}
@@ -45,6 +49,7 @@ func TestMain(m *testing.M) {
 // instance is a server in a process of its own.
 type instance struct {
 	t         *testing.T
+	token     string // of the user who sends requests
 	cmd       *exec.Cmd
 	started   time.Time
 	pid       int
@@ -53,7 +58,11 @@ type instance struct {
 	client    *http.Client // for short requests
 }
 
-const token = "bench-token"
+// The tokens of an administrator, and of a user in the group developers.
+const (
+	token     = "bench-token"
+	userToken = "user-token"
+)
 
 func start(t *testing.T) *instance {
 	t.Helper()
@@ -64,17 +73,30 @@ func start(t *testing.T) *instance {
 
 // startOn starts a server on a directory, which may have been used before. The
 // caller stops it.
-func startOn(t *testing.T, dir string) *instance {
+func startOn(t *testing.T, dir string, flags ...string) *instance {
 	t.Helper()
 	if os.Getenv("CAPSTAN_STRESS") == "" {
 		t.Skip("takes a machine of its own for some minutes: make bench-scale")
 	}
 	tokens := filepath.Join(dir, "tokens.csv")
-	if err := os.WriteFile(tokens, []byte(token+",admin,1,system:masters\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte(token+",admin,1,system:masters\n"+userToken+",ann,2,developers\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &instance{t: t, started: time.Now()}
-	s.cmd = exec.Command(binary, "serve", "--data-dir", dir, "--secure-port", "0", "--token-auth-file", tokens)
+	return launch(t, exec.Command(binary, append([]string{"serve", "--data-dir", dir, "--secure-port", "0", "--token-auth-file", tokens}, flags...)...))
+}
+
+// startFloor starts a floor. The caller stops it.
+func startFloor(t *testing.T) *instance {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "CAPSTAN_FLOOR="+t.TempDir())
+	return launch(t, cmd)
+}
+
+// launch starts a server, and returns when it listens.
+func launch(t *testing.T, cmd *exec.Cmd) *instance {
+	t.Helper()
+	s := &instance{t: t, token: token, started: time.Now(), cmd: cmd}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +107,8 @@ func startOn(t *testing.T, dir string) *instance {
 	s.pid = s.cmd.Process.Pid
 	lines := bufio.NewScanner(out)
 	for s.address == "" && lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "capstan listens on "); ok {
-			s.address = strings.TrimPrefix(url, "https://")
+		if _, address, ok := strings.Cut(lines.Text(), " listens on https://"); ok {
+			s.address = address
 		}
 	}
 	if s.address == "" {
@@ -96,6 +118,13 @@ func startOn(t *testing.T, dir string) *instance {
 	s.transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 64}
 	s.client = &http.Client{Transport: s.transport, Timeout: time.Minute}
 	return s
+}
+
+// kill ends a server that keeps nothing.
+func (s *instance) kill() {
+	s.transport.CloseIdleConnections()
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
 }
 
 // stop ends the server as an operator would.
@@ -115,42 +144,49 @@ const (
 // send sends a request and returns the answer, which must be a success.
 func (s *instance) send(method, path, contentType, body string) []byte {
 	s.t.Helper()
-	req, err := http.NewRequest(method, "https://"+s.address+path, strings.NewReader(body))
+	text, err := s.exchange(method, path, body, map[string]string{"Content-Type": contentType, "Authorization": "Bearer " + token})
 	if err != nil {
 		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", contentType)
-	resp, err := s.client.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode > 299 {
-		s.t.Fatalf("%s %s: %d %v %s", method, path, resp.StatusCode, err, text)
 	}
 	return text
 }
 
 // try sends a JSON request; only a failed answer matters.
 func (s *instance) try(method, path, body string) error {
+	_, err := s.exchange(method, path, body, map[string]string{"Content-Type": "application/json"})
+	return err
+}
+
+// exchange sends a request with those headers that have a value, and returns the answer to a
+// success.
+func (s *instance) exchange(method, path, body string, headers map[string]string) ([]byte, error) {
+	resp, err := s.ask(method, path, body, headers)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return io.ReadAll(resp.Body)
+}
+
+// ask is exchange for a caller that reads the answer.
+func (s *instance) ask(method, path, body string, headers map[string]string) (*http.Response, error) {
 	req, err := http.NewRequest(method, "https://"+s.address+path, strings.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	for name, value := range headers {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
 	resp, err := s.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode > 299 {
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
 		err = fmt.Errorf("%s %s: %s %.300s", method, path, resp.Status, text)
 	}
-	return err
+	return resp, err
 }
 
 // settled is the stable memory of the server in KiB, after a run of the collector, which
