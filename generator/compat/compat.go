@@ -84,7 +84,7 @@ func Compare(old, now *Surface, o Options) *Report {
 	}
 	r.checkFloor(old.Release)
 	if o.Config != nil {
-		r.accept(o.Config, c.today())
+		o.Config.Accept(r, c.today())
 	}
 	return r
 }

@@ -32,16 +32,17 @@ type Acceptance struct {
 }
 
 // ReadConfig reads a configuration file. A rule or a level that does not exist is an error,
-// and so is an accepted finding without a reason or an end.
-func ReadConfig(path string) (*Config, error) {
+// and so is an accepted finding without a reason or an end. The rules are those of this
+// package, or the named ones.
+func ReadConfig(path string, rules ...string) (*Config, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return parseConfig(path, text)
+	return parseConfig(path, text, rules)
 }
 
-func parseConfig(path string, text []byte) (*Config, error) {
+func parseConfig(path string, text []byte, rules []string) (*Config, error) {
 	c := &Config{file: path}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -52,14 +53,17 @@ func parseConfig(path string, text []byte) (*Config, error) {
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", path, lineOf(err), err)
 	}
-	known := map[string]bool{}
-	for _, r := range Rules() {
-		known[r.ID] = true
+	help := "one of " + strings.Join(rules, ", ")
+	if rules == nil {
+		help = "one of those that capstan-gen compat --rules lists"
+		for _, r := range Rules() {
+			rules = append(rules, r.ID)
+		}
 	}
 	var errs []error
 	for _, id := range sorted(c.Levels) {
-		if !known[id] {
-			errs = append(errs, fmt.Errorf("%s:%d: there is no rule %q; write one of those that capstan-gen compat --rules lists", path, lineIn(&root, "levels", id), id))
+		if !slices.Contains(rules, id) {
+			errs = append(errs, fmt.Errorf("%s:%d: there is no rule %q; write %s", path, lineIn(&root, "levels", id), id, help))
 		}
 		if !slices.Contains([]Level{Error, Warning, Note, Off}, c.Levels[id]) {
 			errs = append(errs, fmt.Errorf("%s:%d: there is no level %q; write error, warning, note or off", path, lineIn(&root, "levels", id), c.Levels[id]))
@@ -70,8 +74,8 @@ func parseConfig(path string, text []byte) (*Config, error) {
 		a.line = lineIn(&root, "accepted", i)
 		_, err := time.Parse(dateForm, a.Until)
 		switch {
-		case !known[a.Rule]:
-			errs = append(errs, fmt.Errorf("%s:%d: there is no rule %q; write one of those that capstan-gen compat --rules lists", path, a.line, a.Rule))
+		case !slices.Contains(rules, a.Rule):
+			errs = append(errs, fmt.Errorf("%s:%d: there is no rule %q; write %s", path, a.line, a.Rule, help))
 		case a.Element == "" || strings.TrimSpace(a.Reason) == "":
 			errs = append(errs, fmt.Errorf("%s:%d: an accepted finding needs its element and a reason; add them", path, a.line))
 		case err != nil:
@@ -116,16 +120,23 @@ func lineIn(root *yaml.Node, key string, at any) int {
 	return 1
 }
 
-// accept moves the accepted findings away, and adds findings about acceptances that match
-// nothing or are over.
-func (r *Report) accept(config *Config, today time.Time) {
-	for i := range config.Accepted {
-		a := &config.Accepted[i]
+// Level changes the level of a finding to the configured one.
+func (c *Config) Level(f *Finding) {
+	if level := c.Levels[f.Rule]; level != "" {
+		f.Level = level
+	}
+}
+
+// Accept moves the accepted findings of a report away, and adds findings about acceptances
+// that match nothing or are over.
+func (c *Config) Accept(r *Report, today time.Time) {
+	for i := range c.Accepted {
+		a := &c.Accepted[i]
 		matches := func(f Finding) bool {
 			prefix, all := strings.CutSuffix(a.Element, "*")
 			return f.Rule == a.Rule && (f.Element == a.Element || all && strings.HasPrefix(f.Element, prefix))
 		}
-		stale := Finding{Rule: "acceptance-stale", Level: Error, File: config.file, Line: a.line, Element: a.Element, Why: "the list of accepted findings is to show what is accepted today"}
+		stale := Finding{Rule: "acceptance-stale", Level: Error, File: c.file, Line: a.line, Element: a.Element, Why: "the list of accepted findings is to show what is accepted today"}
 		switch {
 		case !slices.ContainsFunc(append(r.Findings, r.Accepted...), matches):
 			stale.What, stale.Mend = "is accepted for "+a.Rule+" and not found any more", "remove it from the accepted findings"

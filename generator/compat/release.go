@@ -195,6 +195,9 @@ func WriteBaseline(root, version string, date time.Time) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if old != nil && versionText(version) && (Release{Version: version}).before(old.Version) {
+		return fmt.Errorf("%s/%s:1: the last release is %s, which is later than %s; write the version of the next one", Released, releaseFile, old.Version, version)
+	}
 	if old != nil {
 		release.Earlier = slices.Insert(slices.Clone(old.Earlier), 0, struct{ Version, Date string }{old.Version, old.Date})
 		release.Earlier = slices.DeleteFunc(release.Earlier, func(e struct{ Version, Date string }) bool { return e.Version == version })

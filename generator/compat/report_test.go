@@ -15,7 +15,7 @@ func reported(t *testing.T, config string) *Report {
 	t.Helper()
 	o := Options{Now: day}
 	if config != "" {
-		c, err := parseConfig("compat.yaml", []byte(config))
+		c, err := parseConfig("compat.yaml", []byte(config), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestConfig(t *testing.T) {
 		"accepted:\n- {rule: nothing, element: x, reason: y, until: 2027-01-01}":             `there is no rule "nothing"`,
 		"accepted:\n- {rule: field-removed, element: x, reason: y, until: 2027-01-01, a: b}": "compat.yaml:2: ",
 	} {
-		if _, err := parseConfig("compat.yaml", []byte(config)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseConfig("compat.yaml", []byte(config), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", config, err, want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestBaseline(t *testing.T) {
 		t.Errorf("release %+v, error %v", r, err)
 	}
 	expect(WriteBaseline(root, "next", day), "is not a version")
-	expect(WriteBaseline(root, "1.4", day), "the earlier release 1.6 is later than 1.4")
+	expect(WriteBaseline(root, "1.4", day), "the last release is 1.6, which is later than 1.4")
 	change := func(name, old, text string) {
 		t.Helper()
 		path := filepath.Join(dir, filepath.FromSlash(name))

@@ -14,8 +14,8 @@ import (
 )
 
 // Main runs a command at the root of the project in the working directory, and ends the
-// process: with 1 when the documents are wrong or something breaks, with 2 when compat
-// cannot read a side.
+// process: with 1 when the gate or the house rules say no, with 2 when the documents or other
+// input are wrong, or something breaks.
 func Main() {
 	if err := Run(".", os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

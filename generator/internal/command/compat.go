@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,27 +29,23 @@ Each is one of
 It ends with 0 if nothing breaks, 1 if something does, 2 if a side cannot be read.
 `
 
-// failure is an error with the exit code of the process.
-type failure struct {
-	code int
-	error
-}
+// verdict is an error about right input: the command has done its work, and the answer is no.
+type verdict struct{ error }
 
 // Unwrap returns the mistake.
-func (f failure) Unwrap() error { return f.error }
+func (v verdict) Unwrap() error { return v.error }
 
-// codeOf is the exit code for an error.
+// codeOf is the exit code for an error: 1 for a verdict, 2 for wrong documents and other
+// input, and for what breaks.
 func codeOf(err error) int {
-	var f failure
-	if errors.As(err, &f) {
-		return f.code
+	if errors.As(err, new(verdict)) {
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // compatCommand compares two sides.
 func compatCommand(root string, args []string, out io.Writer) error {
-	wrong := func(err error) error { return failure{2, err} }
 	flags := flag.NewFlagSet("compat", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() { _, _ = fmt.Fprint(out, compatUsage+"\n"); flags.PrintDefaults() }
@@ -60,7 +58,7 @@ func compatCommand(root string, args []string, out io.Writer) error {
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
-		return wrong(err)
+		return err
 	}
 	if *rules {
 		return listRules(out)
@@ -68,15 +66,27 @@ func compatCommand(root string, args []string, out io.Writer) error {
 	source := compat.Source{Root: root, Kubeconfig: *kubeconfig, Context: *kubecontext, Now: time.Now().UTC()}
 	report, err := compareSides(source, flags.Args(), *config, *release)
 	if err != nil {
-		return wrong(err)
+		return err
 	}
 	if err := report.Write(out, *format); err != nil {
-		return wrong(err)
+		return err
 	}
 	if report.Breaking() {
-		return errors.New("the new side breaks the old one: take the changes back, or make them in a new version")
+		return verdict{errors.New("the new side breaks the old one: take the changes back, or make them in a new version")}
 	}
 	return nil
+}
+
+// readConfig reads the configuration of the gate or of lint: a named file, or the usual one if
+// the project has it.
+func readConfig(root, file, usual string, rules ...string) (*compat.Config, error) {
+	if file == "" {
+		file = filepath.Join(root, usual)
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return compat.ReadConfig(file, rules...)
 }
 
 // compareSides opens the sides that arguments name, and compares them.
@@ -85,18 +95,11 @@ func compareSides(source compat.Source, sides []string, configFile, release stri
 		return nil, fmt.Errorf("compat takes two sides: remove %q", sides[2:])
 	}
 	options := compat.Options{Release: release, Now: source.Now}
-	if configFile == "" {
-		if found, _ := filepath.Glob(filepath.Join(source.Root, "compat.yaml")); len(found) > 0 {
-			configFile = found[0]
-		}
+	config, err := readConfig(source.Root, configFile, "compat.yaml")
+	if err != nil {
+		return nil, err
 	}
-	if configFile != "" {
-		config, err := compat.ReadConfig(configFile)
-		if err != nil {
-			return nil, err
-		}
-		options.Config = config
-	}
+	options.Config = config
 	sides = append(sides, []string{"release", source.Root}[len(sides):]...)
 	ctx := context.Background()
 	old, err := source.Open(ctx, sides[0])
@@ -127,29 +130,29 @@ func releaseBaseline(root string, args []string, out io.Writer) error {
 	version := flags.String("version", "", "version of the release, like 1.26")
 	date := flags.String("date", "", "date of the release, like 2026-11-22; today without it")
 	if err := flags.Parse(args); err != nil {
-		return failure{2, err}
+		return err
 	}
 	day := time.Now().UTC()
 	if *date != "" {
 		var err error
 		if day, err = time.Parse(time.DateOnly, *date); err != nil {
-			return failure{2, fmt.Errorf("the date %q is not a date; write one like 2026-11-22", *date)}
+			return fmt.Errorf("the date %q is not a date; write one like 2026-11-22", *date)
 		}
 	}
 	if *version == "" || flags.NArg() > 0 {
-		return failure{2, errors.New("release-baseline needs --version, like --version 1.26, and nothing else")}
+		return errors.New("release-baseline needs --version, like --version 1.26, and nothing else")
 	}
 	if known, err := compat.ReadRelease(filepath.Join(root, filepath.FromSlash(compat.Released))); err == nil {
 		report, err := compareSides(compat.Source{Root: root, Now: day}, nil, "", *version)
 		if err != nil {
-			return failure{2, err}
+			return err
 		}
 		if report.Breaking() {
-			return errors.Join(report.Write(out, "human"), fmt.Errorf("the documents break release %s, so they cannot be released: take the changes back, or accept the findings in compat.yaml", known.Version))
+			return verdict{errors.Join(report.Write(out, "human"), fmt.Errorf("the documents break release %s, so they cannot be released: take the changes back, or accept the findings in compat.yaml", known.Version))}
 		}
 	}
 	if err := compat.WriteBaseline(root, *version, day); err != nil {
-		return failure{2, err}
+		return err
 	}
 	_, err := fmt.Fprintf(out, "%s: the documents of release %s\n", compat.Released, *version)
 	return err

@@ -29,18 +29,18 @@ func newExport(root string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			export := exporters[args[0]]
 			if export == nil {
-				return failure{2, fmt.Errorf("there is no form %q: write one of %s", args[0], forms)}
+				return fmt.Errorf("there is no form %q: write one of %s", args[0], forms)
 			}
 			m, err := load.Load(root)
 			if err != nil {
-				return failure{2, err}
+				return err
 			}
 			if len(groups) == 0 {
 				groups = ownGroups(m)
 			}
 			files, lost, err := export(m, groups)
 			if err != nil {
-				return failure{2, err}
+				return err
 			}
 			for _, e := range lost {
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), e.Error()); err != nil {
@@ -49,16 +49,16 @@ func newExport(root string) *cobra.Command {
 			}
 			switch {
 			case len(files) == 0:
-				return failure{2, errors.New("nothing is exported: no resource of the chosen groups; name others with --group")}
+				return errors.New("nothing is exported: no resource of the chosen groups; name others with --group")
 			case strict && len(lost) > 0:
-				return failure{2, fmt.Errorf("%d parts of the documents cannot be said in this form, so nothing is written", len(lost))}
+				return fmt.Errorf("%d parts of the documents cannot be said in this form, so nothing is written", len(lost))
 			}
 			texts := map[string][]byte{}
 			for _, f := range files {
 				texts[f.Path] = f.Data
 			}
 			if err := writeDocuments(args[1], texts, overwrite); err != nil {
-				return failure{2, err}
+				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s holds %d files, %d parts of the documents are left out.\n", args[1], len(files), len(lost))
 			return err

@@ -27,7 +27,7 @@ func newImport(root string) *cobra.Command {
 			o.Root = root
 			made, err := importFrom(cmd.Context(), args[0], o)
 			if err != nil {
-				return failure{2, err}
+				return err
 			}
 			for _, n := range made.Notes {
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), n); err != nil {
@@ -35,10 +35,10 @@ func newImport(root string) *cobra.Command {
 				}
 			}
 			if strict && len(made.Notes) > 0 {
-				return failure{2, fmt.Errorf("%d parts of %s cannot be taken over, so nothing is written", len(made.Notes), args[0])}
+				return fmt.Errorf("%d parts of %s cannot be taken over, so nothing is written", len(made.Notes), args[0])
 			}
 			if err := writeDocuments(root, made.Files, true); err != nil {
-				return failure{2, err}
+				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d documents are made of %s, %d parts of it are left out. Look at them, then generate.\n", len(made.Files), args[0], len(made.Notes))
 			return err

@@ -128,16 +128,8 @@ func newAPI(root string) *cobra.Command {
 			if left, err := os.ReadDir(dir); err == nil && len(left) > 0 {
 				return fmt.Errorf("%s is not empty: name another folder with --dir", dir)
 			}
-			if err := s.write(dir, s.moduleFiles()); err != nil {
-				return err
-			}
-			if s.Replace != "" { // the libraries are the same, so are their sums
-				if err := copyFile(filepath.Join(dir, "go.sum"), filepath.Join(s.Replace, "go.sum")); err != nil {
-					return err
-				}
-			}
-			if err := generate(dir, emitters(), io.Discard); err != nil {
-				return err
+			if err := s.writeModule(dir); err != nil {
+				return errors.Join(err, os.RemoveAll(dir))
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s holds the API %s. Next:\n\n  cd %s && go mod tidy && make test\n  make dev    # serves it, and follows your changes of %s\n", dir, s.Group, dir, s.schemaFile())
 			return err
@@ -150,6 +142,19 @@ func newAPI(root string) *cobra.Command {
 	c.Flags().StringVar(&s.Scope, "scope", "Namespaced", "its scope, Namespaced or Cluster")
 	c.Flags().StringVar(&local, "capstan", "", "folder with the source of Capstan, in place of a release")
 	return c
+}
+
+// writeModule writes all files of a new module, generated ones too.
+func (s *scaffoldOf) writeModule(dir string) error {
+	if err := s.write(dir, s.moduleFiles()); err != nil {
+		return err
+	}
+	if s.Replace != "" { // the libraries are the same, so are their sums
+		if err := copyFile(filepath.Join(dir, "go.sum"), filepath.Join(s.Replace, "go.sum")); err != nil {
+			return err
+		}
+	}
+	return generate(dir, emitters(), io.Discard)
 }
 
 // findCapstan finds out which release of Capstan the module is for: that of this program.

@@ -2,9 +2,11 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -29,7 +31,10 @@ func (p *goTypes) enum(prefix, of string, s *schema.Schema) error {
 		}
 		c := goConstant{prefix + constantWord(text), text}
 		if other, taken := p.constants[c.Name]; taken {
-			return fmt.Errorf("%s: Go constant %s stands for %q and %q: set x-cluster-go-name", s.Pos, c.Name, other, text)
+			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the constant %s in Go would be %q and %q", c.Name, other, text), Fix: "rename one of the values, or write a pattern in place of the enum"}
+		}
+		if slices.ContainsFunc(p.gv.Types, func(t *model.Type) bool { return goTypeName(t.Name, t.Schema.Goname) == c.Name }) {
+			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the value %q is the constant %s in Go, which is a type too", text, c.Name), Fix: "rename the type, or give it an x-cluster-go-name"}
 		}
 		p.constants[c.Name] = text
 		e.Values = append(e.Values, c)

@@ -9,29 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Finding is a place in a document that breaks a rule. A warning may be right in its place.
-type Finding struct {
-	Pos        schema.Position
-	Rule       string
-	Warning    bool
-	What, Mend string
-}
-
-func (f Finding) String() string {
-	level := "error"
-	if f.Warning {
-		level = "warning"
-	}
-	return fmt.Sprintf("%s: %s %s: %s: %s", f.Pos, level, f.Rule, f.What, f.Mend)
+// Rules are the names of the house rules.
+func Rules() []string {
+	return []string{"boolean", "boolean-name", "conditions", "description", "enum", "enum-value", "field-name", "float", "optional-zero", "plural", "reference", "singular-kind",
+		"status-endpoint", "unit"}
 }
 
 // Check lists the findings in documents that the surface of the release has no say in, in
 // the order of files and lines.
-func Check(m *model.Model) []Finding {
+func Check(m *model.Model) []compat.Finding {
 	c := &checker{}
 	for _, gv := range m.GroupVersions {
 		if gv.BuiltIn || m.Module == "" && (!strings.Contains(gv.Group, ".") || strings.HasSuffix(gv.Group, "."+m.Profile.GroupSuffix)) {
@@ -39,39 +30,43 @@ func Check(m *model.Model) []Finding {
 		}
 		c.imported = gv.Imported
 		for _, r := range gv.Resources {
+			c.element = gv.Dir + " " + r.Plural
 			c.resource(r)
 		}
 		for _, t := range gv.Types {
-			c.object(t.Schema, strings.HasSuffix(t.Name, "Status"))
+			c.object(gv.Dir+"."+t.Name, t.Schema, strings.HasSuffix(t.Name, "Status"))
 			for _, def := range t.Schema.Defs {
-				c.object(def.Schema, strings.HasSuffix(def.Name, "Status"))
+				c.object(gv.Dir+"."+def.Name, def.Schema, strings.HasSuffix(def.Name, "Status"))
 			}
 		}
 	}
-	slices.SortStableFunc(c.found, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), strings.Compare(a.Rule, b.Rule))
+	slices.SortStableFunc(c.found, func(a, b compat.Finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Rule, b.Rule))
 	})
 	return slices.Compact(c.found)
 }
 
 type checker struct {
-	found    []Finding
-	imported bool // names and types are promises of another API: nothing is an error
+	found    []compat.Finding
+	element  string // the place in the API that is checked
+	imported bool   // names and types are promises of another API: nothing is an error
 }
 
+// add notes a finding. A warning may be right in its place.
 func (c *checker) add(pos schema.Position, rule string, warning bool, mend, what string, args ...any) {
-	c.found = append(c.found, Finding{pos, rule, warning || c.imported, fmt.Sprintf(what, args...), mend})
+	level := map[bool]compat.Level{true: compat.Warning, false: compat.Error}[warning || c.imported]
+	c.found = append(c.found, compat.Finding{Rule: rule, Level: level, File: pos.File, Line: pos.Line, Element: c.element, What: fmt.Sprintf(what, args...), Mend: mend})
 }
 
 // resource checks the names of a resource and its status.
 func (c *checker) resource(r *model.Resource) {
 	if lower := strings.ToLower(r.Kind); r.Plural == lower {
-		c.add(r.Pos, "plural", false, "write the plural", "the resource %s has the name of its kind", r.Plural)
+		c.add(r.Pos, "plural", false, "write the plural", "has the name of its kind")
 	} else if strings.HasSuffix(lower, "s") && !strings.HasSuffix(lower, "ss") && !strings.HasSuffix(lower, "us") && !strings.HasSuffix(lower, "is") {
-		c.add(r.Pos, "singular-kind", true, "name one object", "the kind %s looks like a plural", r.Kind)
+		c.add(r.Pos, "singular-kind", true, "name one object", "has the kind %s, which looks like a plural", r.Kind)
 	}
 	if r.Stored && !r.HasStatus && member(r.Type.Schema, "status") != nil {
-		c.add(r.Pos, "status-endpoint", false, "add subresources: {status: {}}", "%s have a status that their authors can write", r.Plural)
+		c.add(r.Pos, "status-endpoint", false, "add subresources: {status: {}}", "has a status that authors of objects can write")
 	}
 }
 
@@ -95,13 +90,14 @@ var (
 )
 
 // object checks the members of an object.
-func (c *checker) object(s *schema.Schema, status bool) {
+func (c *checker) object(at string, s *schema.Schema, status bool) {
 	for _, p := range s.Properties {
+		c.element = at + "." + p.Name
 		c.name(p)
 		c.value(s, p, status)
 		for _, below := range []*schema.Schema{p.Schema, p.Schema.Items, p.Schema.Additional} {
 			if below != nil && len(below.Properties) > 0 {
-				c.object(below, status)
+				c.object(at+"."+p.Name, below, status)
 			}
 		}
 	}
@@ -110,14 +106,14 @@ func (c *checker) object(s *schema.Schema, status bool) {
 // name checks the name and the description of a field.
 func (c *checker) name(p schema.Property) {
 	if !camelCase.MatchString(p.Name) && !strings.HasPrefix(p.Name, "$") {
-		c.add(p.Pos, "field-name", false, "begin with a small letter and join words by capitals: maxUnavailable", "the field %s has an unusual name", p.Name)
+		c.add(p.Pos, "field-name", false, "begin with a small letter and join words by capitals: maxUnavailable", "has an unusual name")
 	}
 	if text := strings.TrimSpace(p.Schema.Description); (text != "" || c.imported) && !sentence.MatchString(strings.ReplaceAll(text, "\n", " ")) {
-		c.add(p.Pos, "description", true, "write a sentence, with a capital and a full stop", "the description of %s is not a sentence", p.Name)
+		c.add(p.Pos, "description", true, "write a sentence, with a capital and a full stop", "has a description that is not a sentence")
 	}
 	for _, value := range p.Schema.Enum {
 		if !upperCase.MatchString(value) && value != "" {
-			c.add(p.Pos, "enum-value", false, "write "+strings.ToUpper(value[:1])+value[1:]+" in CamelCase", "the value %q of %s has an unusual name", value, p.Name)
+			c.add(p.Pos, "enum-value", false, "write "+strings.ToUpper(value[:1])+value[1:]+" in CamelCase", "has the value %q, an unusual name", value)
 		}
 	}
 }
@@ -128,23 +124,23 @@ func (c *checker) value(in *schema.Schema, p schema.Property, status bool) {
 	required := slices.Contains(in.Required, p.Name)
 	switch {
 	case p.Name == "conditions" && (s.ListType != "map" || !slices.Equal(s.ListMapKeys, []string{"type"}) || s.Items == nil || !strings.HasSuffix(s.Items.Ref, "/Condition")):
-		c.add(p.Pos, "conditions", false, "write items: {$ref: /meta/v1/Condition}, x-cluster-list-type: map, x-cluster-list-map-keys: [type]", "conditions are not a list of conditions by type, so writers of different ones would overwrite each other")
+		c.add(p.Pos, "conditions", false, "write items: {$ref: /meta/v1/Condition}, x-cluster-list-type: map, x-cluster-list-map-keys: [type]", "is not a list of conditions by type, so writers of different ones would overwrite each other")
 	case s.Type == "number" && !status:
-		c.add(p.Pos, "float", false, "use an integer of a smaller unit, or format: quantity", "%s is a floating-point number, which changes on its way through clients", p.Name)
+		c.add(p.Pos, "float", false, "use an integer of a smaller unit, or format: quantity", "is a floating-point number, which changes on its way through clients")
 	case s.Type == "boolean" && asked.MatchString(p.Name):
-		c.add(p.Pos, "boolean-name", false, "name the state: enabled, paused", "the name %s asks a question", p.Name)
+		c.add(p.Pos, "boolean-name", false, "name the state: enabled, paused", "asks a question")
 	case s.Type == "boolean" && !status:
-		c.add(p.Pos, "boolean", true, "use an enum if a third state can come", "%s can never have more than two states", p.Name)
+		c.add(p.Pos, "boolean", true, "use an enum if a third state can come", "can never have more than two states")
 	case integer(s) && unitless.MatchString(p.Name):
-		c.add(p.Pos, "unit", false, "name the unit: "+p.Name+"Seconds", "%s does not say its unit", p.Name)
+		c.add(p.Pos, "unit", false, "name the unit: "+p.Name+"Seconds", "does not say its unit")
 	case integer(s) && sizes.MatchString(p.Name):
-		c.add(p.Pos, "unit", false, "use format: quantity, or name the unit: "+p.Name+"Bytes", "%s does not say its unit", p.Name)
+		c.add(p.Pos, "unit", false, "use format: quantity, or name the unit: "+p.Name+"Bytes", "does not say its unit")
 	case s.Type == "string" && s.Format == "" && len(s.Enum) == 0 && closedWord.MatchString(p.Name) && s.Ref == "":
-		c.add(p.Pos, "enum", true, "list the values in enum if they are known", "%s accepts every text", p.Name)
+		c.add(p.Pos, "enum", true, "list the values in enum if they are known", "accepts every text")
 	case s.Type == "string" && strings.HasSuffix(p.Name, "Ref"):
-		c.add(p.Pos, "reference", false, "make it an object with a name, so that more can be said later; or call it "+strings.TrimSuffix(p.Name, "Ref")+"Name", "the reference %s is a text", p.Name)
+		c.add(p.Pos, "reference", false, "make it an object with a name, so that more can be said later; or call it "+strings.TrimSuffix(p.Name, "Ref")+"Name", "is a reference as a text")
 	case integer(s) && !required && !status && s.Default == nil && s.Presence == "" && allowsZero(s):
-		c.add(p.Pos, "optional-zero", true, "say x-cluster-presence: explicit, or minimum: 1", "the optional %s loses a 0 that its author sends", p.Name)
+		c.add(p.Pos, "optional-zero", true, "say x-cluster-presence: explicit, or minimum: 1", "is optional and loses a 0 that its author sends")
 	}
 }
 

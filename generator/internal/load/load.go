@@ -95,6 +95,9 @@ func (d *documents) readAll() {
 			d.groupFile(name, n, text)
 		}
 	}
+	if len(d.groups)+len(d.errs) == 0 {
+		d.fail(schema.Position{File: "openapi", Line: 1}, "add openapi/<group>/<version>.yaml, or take the folder from version control", "there is no group version")
+	}
 	if d.module != "" && len(d.errs) == 0 {
 		d.readBuiltIn(referred)
 	}

@@ -64,12 +64,17 @@ func (r *reader) builtIn(name string) bool {
 	return r.module != "" && err == nil
 }
 
-// own reports whether a file may be one of the project's: a module has groups of its own.
+// own reports whether a file may be one of the project's: a module has groups of its own,
+// and folders of packages that other packages may import.
 func (d *documents) own(name string) bool {
+	parts := strings.Split(name, "/")
+	if slices.Contains([]string{"internal", "vendor", "testdata"}, parts[1]) || strings.HasPrefix(parts[1], "_") {
+		d.fail(schema.Position{File: name, Line: 1}, "give the group another first word", "the folder %s has a meaning of its own in Go", parts[1])
+		return false
+	}
 	if d.module == "" {
 		return true
 	}
-	parts := strings.Split(name, "/")
 	_, err := fs.Stat(schemas.Documents, parts[1])
 	if err == nil {
 		d.fail(schema.Position{File: name, Line: 1}, "move it to a group of your own", "the folder %s belongs to a built-in group", parts[1])

@@ -28,6 +28,7 @@ type reader struct {
 	files   map[*yaml.Node]string // of nodes merged into another document
 	changed map[string][]byte     // documents in place of those below root
 	errs    []*schema.Error
+	size    int64 // of the documents so far
 }
 
 func (r *reader) fail(pos schema.Position, fix, format string, args ...any) {
@@ -76,8 +77,8 @@ func (n node) with(y *yaml.Node) node {
 	return node{y, file, n.files}
 }
 
-// mostBytes is the greatest size of a document.
-const mostBytes = 8 << 20
+// mostBytes is the greatest size of a document, and mostTogether that of all.
+const mostBytes, mostTogether = 8 << 20, 24 << 20
 
 // file parses one document, named relative to the project's root. The names of
 // the profile are filled in before.
@@ -88,9 +89,19 @@ func (r *reader) file(name string) (n node, text []byte, ok bool) {
 	case info.Mode()&os.ModeSymlink != 0:
 		r.fail(schema.Position{File: name, Line: 1}, "copy the document to this place", "the document is a link, which may lead out of the folder")
 		return node{}, nil, false
+	case !info.Mode().IsRegular():
+		r.fail(schema.Position{File: name, Line: 1}, "remove it, or give it another ending", "the document is not a file")
+		return node{}, nil, false
 	case info.Size() > mostBytes:
 		r.fail(schema.Position{File: name, Line: 1}, "split it; a type has a file of its own", "the document has %d MiB, more than %d", info.Size()>>20, mostBytes>>20)
 		return node{}, nil, false
+	case r.size > mostTogether:
+		return node{}, nil, false // reported
+	default:
+		if r.size += info.Size(); r.size > mostTogether {
+			r.fail(schema.Position{File: name, Line: 1}, "make groups that are apart servers of their own", "with this one the documents have more than %d MiB", mostTogether>>20)
+			return node{}, nil, false
+		}
 	}
 	text, err := r.read(name)
 	if err != nil {
