@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/capstan-dev/capstan/server"
 )
@@ -59,6 +63,55 @@ func TestListsWithoutRoom(t *testing.T) {
 		pretty := list(configMaps + "?pretty=true")
 		if n := len(pretty.field(t, "items").([]any)); n != 120 {
 			t.Errorf("room %d: %d items in the list that could not be indented", room, n)
+		}
+	}
+}
+
+// TestListsOfKnownSize: a binary list whose sizes are known from earlier answers has the
+// items of the same list as JSON, whatever was written since and whichever part it shows.
+func TestListsOfKnownSize(t *testing.T) {
+	for _, kept := range []int64{1, 64 << 20} { // for no object, and for all
+		h := startServer(t, func(c *server.Config) { c.BinaryCacheBytes = kept << 10 })
+		large := strings.Repeat("x", 3000)
+		for i := range 120 {
+			h.post(configMaps, fmt.Sprintf(`{"metadata":{"name":"m-%03d","labels":{"half":"h%d"}},"data":{"k":%q}}`, i, i%2, large))
+		}
+		old := h.get(configMaps+"/m-119").field(t, "metadata.resourceVersion").(string)
+		check := func(query string) {
+			t.Helper()
+			var want []string
+			for _, item := range h.get(configMaps+query).field(t, "items").([]any) {
+				meta := item.(map[string]any)["metadata"].(map[string]any)
+				want = append(want, fmt.Sprint(meta["name"], "@", meta["resourceVersion"]))
+			}
+			for range 2 {
+				answer := h.send(http.MethodGet, configMaps+query, "", nil, "Accept", binaryMedia)
+				var object runtime.Unknown
+				var list metav1.PartialObjectMetadataList
+				if err := object.Unmarshal(answer.body[len("k8s\x00"):]); err != nil {
+					t.Fatalf("%s: %v", query, err)
+				}
+				if err := list.Unmarshal(object.Raw); err != nil {
+					t.Fatalf("%s: %v", query, err)
+				}
+				var got []string
+				for _, item := range list.Items {
+					got = append(got, item.Name+"@"+item.ResourceVersion)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: got %q, want %q", query, got, want)
+				}
+			}
+		}
+		for _, gone := range []string{"/m-050", "/m-051"} {
+			for _, query := range []string{"", "?labelSelector=half%3Dh1", "?limit=50", "?resourceVersionMatch=Exact&resourceVersion=" + old} {
+				check(query)
+			}
+			h.patch(configMaps+"/m-007", `{"data":{"other":"`+large+`"}}`)
+			h.delete(configMaps + gone)
+		}
+		if rest := h.get(configMaps+"?limit=30").field(t, "metadata.continue").(string); rest != "" {
+			check("?continue=" + rest)
 		}
 	}
 }

@@ -66,11 +66,18 @@ func AppendBinaryListMeta(dst []byte, m ListMeta) []byte {
 // AppendBinaryItem appends one item of a list's message; message appends the
 // item's own.
 func AppendBinaryItem(dst []byte, message func([]byte) ([]byte, error)) ([]byte, error) {
-	dst = append(dst, 2<<3|wireBytes)
-	dst, mark := openLength(dst)
-	dst, err := message(dst)
+	mark := len(dst) + 1
+	// Most messages are so long that two bytes hold their length: they need not be moved.
+	dst, err := message(append(dst, 2<<3|wireBytes, 0, 0))
 	if err != nil {
 		return dst, err
 	}
-	return closeLength(dst, mark), nil
+	if n := uint64(len(dst) - mark - 2); varintLen(n) == 2 {
+		binary.PutUvarint(dst[mark:], n)
+		return dst, nil
+	}
+	return closeLength(append(dst[:mark+1], dst[mark+2:]...), mark), nil
 }
+
+// BinaryItemSize is the number of bytes that AppendBinaryItem appends for a message.
+func BinaryItemSize(message int) int { return 1 + varintLen(uint64(message)) + message }

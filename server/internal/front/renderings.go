@@ -11,7 +11,8 @@ import (
 )
 
 // Renderings keeps what answers are made of besides stored text: objects in the binary
-// form, and the cells of tables. It is bounded in bytes and split into shards.
+// form and their sizes, and the cells of tables. It is bounded in bytes and split into
+// shards.
 //
 // A rendering is of one revision of an object, so it never has to be dropped when the
 // object changes: a newer one replaces it, or it makes room some time.
@@ -25,6 +26,10 @@ type renderingShard struct {
 	limit int64 // of size
 	size  int64 // sum of weight
 	kept  map[renderingKey]*rendering
+	// sizes are those of messages, by sizeKey. When there are mostSizes the older half is
+	// dropped.
+	sizes, older map[uint64]uint32
+	mostSizes    int
 }
 
 // renderingKey names the renderings of one object: those of a version of its kind. A row
@@ -55,6 +60,10 @@ const (
 	renderingOverhead = 160
 	// renderingShare is the part of a shard, as a divisor, that one rendering may take.
 	renderingShare = 4
+	// sizesShare is the part of a shard, as a divisor, that sizes may take besides, each
+	// sizeBytes.
+	sizesShare = 4
+	sizeBytes  = 32
 	// unlikely is the mean number of renderings after which a full shard keeps one, so
 	// that a list longer than the room is not copied for nothing.
 	unlikely = 16
@@ -64,17 +73,54 @@ const (
 func NewRenderings(bytes int64) *Renderings {
 	c := &Renderings{seed: maphash.MakeSeed()}
 	for i := range c.shards {
-		c.shards[i].limit, c.shards[i].kept = bytes/renderingShards, map[renderingKey]*rendering{}
+		limit := bytes / renderingShards
+		c.shards[i] = renderingShard{limit: limit, kept: map[renderingKey]*rendering{}, sizes: map[uint64]uint32{}, mostSizes: int(limit / sizesShare / sizeBytes / 2)}
 	}
 	return c
 }
 
 func (c *Renderings) shard(key string) *renderingShard {
-	return &c.shards[maphash.String(c.seed, key)%renderingShards]
+	s, _ := c.sizeShard(key, 0)
+	return s
+}
+
+// sizeShard is a key's shard, with the key of the size of its message at a revision: a
+// hash, since a list whose size is not the sum of its items is broken off.
+func (c *Renderings) sizeShard(key string, revision uint64) (*renderingShard, uint64) {
+	h := maphash.String(c.seed, key)
+	return &c.shards[h%renderingShards], h ^ revision*0x9e3779b97f4a7c15
+}
+
+// measured notes the size of the message of an entry in the storage version.
+func (c *Renderings) measured(e *store.Entry, size int) {
+	s, k := c.sizeShard(e.Key, e.Revision)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sizes) >= s.mostSizes {
+		s.sizes, s.older = make(map[uint64]uint32, s.mostSizes), s.sizes
+	}
+	s.sizes[k] = uint32(size)
+}
+
+// measure is the size that was noted last.
+func (c *Renderings) measure(e *store.Entry) (size int, known bool) {
+	s, k := c.sizeShard(e.Key, e.Revision)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, known := s.sizes[k]
+	if !known {
+		if n, known = s.older[k]; known {
+			s.sizes[k] = n
+		}
+	}
+	return int(n), known
 }
 
 // get returns the rendering of an entry, nil if there is none. Nobody changes it.
 func (c *Renderings) get(of *api.Resource, form renderingForm, e *store.Entry) []byte {
+	if e.Revision == 0 {
+		return nil
+	}
 	s := c.shard(e.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()

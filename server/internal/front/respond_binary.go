@@ -17,7 +17,10 @@ func (f *Front) respondRendering(r *Request, code int, e *store.Entry, body []by
 	if object := f.renderings.get(res.Resource, binaryForm, e); object != nil {
 		return r.Send(code, r.Accept.ContentType(), object)
 	}
-	return f.sendBinary(r, code, KindOf(res), body, func(object []byte) { f.renderings.keep(res.Resource, binaryForm, e, object) })
+	return f.sendBinary(r, code, KindOf(res), body, func(object []byte) {
+		f.Measured(res, e, len(codec.Message(object)))
+		f.renderings.keep(res.Resource, binaryForm, e, object)
+	})
 }
 
 // AppendMessage appends the message of an entry, in the version of the row.
@@ -33,9 +36,27 @@ func (f *Front) AppendMessage(ctx context.Context, dst []byte, res *catalog.Row,
 	dst, err = res.Schema.Binary().Append(dst, res.Type, body)
 	if err == nil {
 		message := dst[start:]
+		f.Measured(res, e, len(message))
 		f.renderings.keep(res.Resource, binaryForm, e, codec.EnvelopeHead(res.GV.APIVersion(), res.Kind, len(message)), message, codec.EnvelopeTail())
 	}
 	return dst, err
+}
+
+// Measured notes the size of the message of an entry, so that the size of a list with it
+// is known before it is read.
+func (f *Front) Measured(res *catalog.Row, e *store.Entry, size int) {
+	if e.Revision > 0 && res.Resource == res.Resource.Storage() {
+		f.renderings.measured(e, size)
+	}
+}
+
+// Measure is the size of the message of an entry, whose body is not needed, if it has been
+// made lately.
+func (f *Front) Measure(res *catalog.Row, e *store.Entry) (size int, known bool) {
+	if res.Resource != res.Resource.Storage() {
+		return 0, false
+	}
+	return f.renderings.measure(e)
 }
 
 // sendBinary answers with the binary form of an object given as canonical JSON; made gets

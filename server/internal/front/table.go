@@ -53,7 +53,7 @@ func (f *Front) AppendRow(ctx context.Context, res *api.Resource, t *codec.Table
 			}
 		}
 		size := binary.LittleEndian.Uint32(kept)
-		return t.AppendRow(dst, kept[sizeBytes:], t.Metadata(e.Body, int(size)), body), nil
+		return t.AppendRow(dst, kept[metadataSize:], t.Metadata(e.Body, int(size)), body), nil
 	}
 	converted := row != res.Storage()
 	if converted {
@@ -80,16 +80,16 @@ func (f *Front) AppendRow(ctx context.Context, res *api.Resource, t *codec.Table
 		return dst, errors.New("a stored object has no metadata")
 	}
 	var space [512]byte
-	cells := t.Cells(space[:sizeBytes], doc.Root())
+	cells := t.Cells(space[:metadataSize], doc.Root())
 	if res.Definition == nil && bytes.Equal(t.Metadata(e.Body, len(metadata)), metadata) {
 		binary.LittleEndian.PutUint32(cells, uint32(len(metadata)))
 		f.renderings.keep(row, cellsForm, e, cells)
 	}
-	return t.AppendRow(dst, cells[sizeBytes:], metadata, body), nil
+	return t.AppendRow(dst, cells[metadataSize:], metadata, body), nil
 }
 
-// sizeBytes is the size of the metadata's size at the beginning of kept cells.
-const sizeBytes = 4
+// metadataSize is the size of the metadata's size at the beginning of kept cells.
+const metadataSize = 4
 
 // MetadataOf returns a stored object whose metadata is to be shown alone. A converter may
 // change labels and annotations, so that they depend on the version.

@@ -40,9 +40,9 @@ func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 	return b
 }
 
-// each appends the message to a buffer and passes full buffers to full, which returns the
-// next buffer. It returns the last one.
-func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]byte) (*[]byte, error)) (*[]byte, error) {
+// each appends the message to a buffer and passes full buffers, with the key of their last
+// item, to full, which returns the next buffer. It returns the last one.
+func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(part *[]byte, key string) (*[]byte, error)) (*[]byte, error) {
 	*buf = append(*buf, b.head...)
 	err := l.shown(r, func(e *store.Entry) error {
 		var err error
@@ -50,23 +50,61 @@ func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]b
 			return err
 		}
 		if len(*buf) >= front.ListBuffer {
-			buf, err = full(buf)
+			buf, err = full(buf, e.Key)
 		}
 		return err
 	})
 	return buf, err
 }
 
+// after is the size of the items after a key, if those of all of them are known.
+func (v *Verbs) after(r *front.Request, l *list, key string) (size int, known bool, err error) {
+	if r.Accept.As == codec.AsPartial || l.found || l.oneKey() {
+		return 0, false, nil
+	}
+	all := l.selector.Everything()
+	known = true
+	err = l.reader.ScanMeta(r.Context, l.prefix, key+"\x00", func(e *store.Entry) bool {
+		if l.next != "" && e.Key >= l.next {
+			return false
+		}
+		if !all && !l.selector.Matches(e.Key, e.Meta) {
+			return true
+		}
+		n := 0
+		if n, known = v.front.Measure(r.Target.Row, e); known {
+			size += codec.BinaryItemSize(n)
+		}
+		return known
+	})
+	return size, known, err
+}
+
 // respondBinaryList answers with one envelope, which begins with the length of its
-// content. If there is room the message is gathered. Otherwise the list is encoded twice:
-// for its length, and to send it.
+// content. If the sizes of all messages are known the list is sent while it is read. If
+// there is room the message is gathered. Otherwise the list is encoded twice: for its
+// length, and to send it.
 func (v *Verbs) respondBinaryList(r *front.Request, l *list) error {
 	b := v.binaryList(r, l)
 	held := v.gather.Open()
 	reuse := false
 	defer func() { held.Release(reuse) }()
 	size, holding := 0, true
-	last, err := b.each(r, l, held.Buffer(), func(part *[]byte) (*[]byte, error) {
+	var sending *binaryAnswer
+	last, err := b.each(r, l, held.Buffer(), func(part *[]byte, key string) (*[]byte, error) {
+		if sending != nil {
+			return part, sending.write(part)
+		}
+		if size == 0 {
+			rest, known, err := v.after(r, l, key)
+			if err != nil {
+				return part, err
+			}
+			if known {
+				sending = newBinaryAnswer(r, b, len(*part)+rest)
+				return part, sending.write(part)
+			}
+		}
 		size += len(*part)
 		if holding && held.Keep(part) {
 			return held.Buffer(), nil
@@ -82,56 +120,70 @@ func (v *Verbs) respondBinaryList(r *front.Request, l *list) error {
 		return err
 	}
 	size += len(*last)
-	head := codec.EnvelopeHead(b.apiVersion, b.kind, size)
-	if !holding {
+	switch {
+	case sending != nil:
+		err = sending.end(last)
+	case !holding:
+		sending = newBinaryAnswer(r, b, size)
 		*last = (*last)[:0]
-		return v.streamBinaryList(r, l, b, head, size, last)
+		if last, err = b.each(r, l, last, func(part *[]byte, _ string) (*[]byte, error) { return part, sending.write(part) }); err == nil {
+			err = sending.end(last)
+		}
+	default:
+		parts := append(make([][]byte, 0, len(held.Parts)+3), codec.EnvelopeHead(b.apiVersion, b.kind, size))
+		for _, p := range held.Parts {
+			parts = append(parts, *p)
+		}
+		err = r.Send(http.StatusOK, r.Accept.ContentType(), append(parts, *last, codec.EnvelopeTail())...)
 	}
-	parts := append(make([][]byte, 0, len(held.Parts)+3), head)
-	for _, p := range held.Parts {
-		parts = append(parts, *p)
-	}
-	err = r.Send(http.StatusOK, r.Accept.ContentType(), append(parts, *last, codec.EnvelopeTail())...)
 	if reuse = err == nil; reuse {
 		v.gather.Free(last)
 	}
 	return err
 }
 
-// errListChanged ends an answer whose second reading differs from the first.
-var errListChanged = errors.New("a list had another length when it was read again")
+// errListChanged ends an answer whose message has another length than was announced.
+var errListChanged = errors.New("a list has another length than its beginning says")
 
-// streamBinaryList sends a list whose message has size bytes, through buf.
-func (v *Verbs) streamBinaryList(r *front.Request, l *list, b *binaryList, head []byte, size int, buf *[]byte) error {
-	tail := codec.EnvelopeTail()
-	out := &streamWriter{r: r, contentType: r.Accept.ContentType()}
+// binaryAnswer is a list that is sent while it is read.
+type binaryAnswer struct {
+	out  *streamWriter
+	head []byte // of the envelope; nil when it has been sent
+	left int    // of the message
+}
+
+// newBinaryAnswer begins an answer whose message has size bytes. Nothing is sent yet.
+func newBinaryAnswer(r *front.Request, b *binaryList, size int) *binaryAnswer {
+	a := &binaryAnswer{&streamWriter{r: r, contentType: r.Accept.ContentType()}, codec.EnvelopeHead(b.apiVersion, b.kind, size), size}
 	if !r.AcceptsGzip() {
-		r.Writer.Header().Set("Content-Length", strconv.Itoa(len(head)+size+len(tail)))
+		r.Writer.Header().Set("Content-Length", strconv.Itoa(len(a.head)+size+len(codec.EnvelopeTail())))
 	}
-	if _, err := out.Write(head); err != nil {
-		return err
+	return a
+}
+
+// write sends a part of the message and empties it.
+func (a *binaryAnswer) write(part *[]byte) error {
+	if a.left -= len(*part); a.left < 0 {
+		return errListChanged
 	}
-	sent := 0
-	flush := func(part *[]byte) (*[]byte, error) {
-		if sent += len(*part); sent > size {
-			return part, errListChanged
+	if a.head != nil {
+		if _, err := a.out.Write(a.head); err != nil {
+			return err
 		}
-		_, err := out.Write(*part)
-		*part = (*part)[:0]
-		return part, err
+		a.head = nil
 	}
-	last, err := b.each(r, l, buf, flush)
-	if err == nil {
-		_, err = flush(last)
-	}
-	if err == nil && sent != size {
-		err = errListChanged
-	}
-	if err != nil {
+	_, err := a.out.Write(*part)
+	*part = (*part)[:0]
+	return err
+}
+
+// end sends the last part.
+func (a *binaryAnswer) end(last *[]byte) error {
+	if err := a.write(last); err != nil {
 		return err
 	}
-	if err = out.close(tail); err == nil {
-		v.gather.Free(last)
+	if a.left > 0 {
+		return errListChanged
 	}
-	return err
+	return a.out.close(codec.EnvelopeTail())
 }

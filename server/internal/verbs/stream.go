@@ -62,12 +62,13 @@ func (f *streamForm) describe() string {
 // depend on the time.
 func (f *streamForm) shared() bool { return f.accept.As != codec.AsTable }
 
-// frame is an event with an object, given as it is stored.
-func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]byte, error) {
+// frame is an event with an object, given as it is stored. The entry of one that is not
+// stored like that has no revision.
+func (f *streamForm) frame(ctx context.Context, event string, e *store.Entry) ([]byte, error) {
 	if err := f.follow(); err != nil {
 		return nil, err
 	}
-	kind := front.KindOf(f.res)
+	kind, body := front.KindOf(f.res), e.Body
 	var err error
 	switch {
 	case f.accept.As == codec.AsPartial:
@@ -84,7 +85,7 @@ func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]by
 			return nil, err
 		}
 		text := f.table.AppendHead(nil, codec.ListMeta{ResourceVersion: rev})
-		if text, err = f.s.front.AppendRow(ctx, f.res.Resource, f.table, text, &store.Entry{Value: store.Value{Body: body}}); err != nil {
+		if text, err = f.s.front.AppendRow(ctx, f.res.Resource, f.table, text, e); err != nil {
 			return nil, err
 		}
 		body = append(text, "]}"...)
@@ -94,7 +95,7 @@ func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]by
 			return nil, err
 		}
 	}
-	return f.encode(event, kind, body)
+	return f.encode(event, kind, e, body)
 }
 
 // follow brings the row up to date. A watch of custom objects goes on in its version when
@@ -111,7 +112,7 @@ func (f *streamForm) follow() error {
 	return nil
 }
 
-func (f *streamForm) encode(event string, kind front.BodyKind, body []byte) ([]byte, error) {
+func (f *streamForm) encode(event string, kind front.BodyKind, e *store.Entry, body []byte) ([]byte, error) {
 	if f.accept.Format != codec.Binary {
 		return codec.AppendFrame(nil, event, body), nil
 	}
@@ -119,12 +120,15 @@ func (f *streamForm) encode(event string, kind front.BodyKind, body []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
+	if f.accept.As == codec.AsObject {
+		f.s.front.Measured(f.res, e, len(raw))
+	}
 	return codec.AppendBinaryFrame(nil, event, kind.APIVersion, kind.Kind, raw), nil
 }
 
 // failure is the ERROR event that ends a watch.
 func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
-	return f.encode(failure, f.s.front.MetaKind("Status"), status.JSON())
+	return f.encode(failure, f.s.front.MetaKind("Status"), &store.Entry{}, status.JSON())
 }
 
 // stream lets a watch write its answer: to a connection of its own in HTTP/1.1, after the

@@ -62,14 +62,18 @@ func (w *watcher) event(e *watch.Event) error {
 
 func (w *watcher) frame(e *watch.Event, key watch.FrameKey) ([]byte, error) {
 	make := func() ([]byte, error) {
-		body := e.Entry.Body
-		if key.Form == w.form.lastName {
-			var err error
-			if body, err = atRevision(e.Prev.Body, e.Entry.Revision); err != nil {
+		shown := &e.Entry
+		switch {
+		case key.Form == w.form.lastName:
+			body, err := atRevision(e.Prev.Body, e.Entry.Revision)
+			if err != nil {
 				return nil, err
 			}
+			shown = unstored(body)
+		case e.Op == store.OpDelete:
+			shown = unstored(e.Entry.Body)
 		}
-		return w.form.frame(context.WithoutCancel(w.ctx), key.Type, body)
+		return w.form.frame(context.WithoutCancel(w.ctx), key.Type, shown)
 	}
 	if !w.form.shared() {
 		return make()
@@ -83,6 +87,11 @@ func (w *watcher) shared(e *watch.Event, key watch.FrameKey, make func() ([]byte
 		return e.FrameApart(key, make)
 	}
 	return e.Frame(key, make)
+}
+
+// unstored is an object that is in no view of the store as it is shown.
+func unstored(body []byte) *store.Entry {
+	return &store.Entry{Value: store.Value{Body: body, RevisionAt: -1}}
 }
 
 // atRevision gives a stored object another resourceVersion.
@@ -112,7 +121,7 @@ func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
 	if initialEnd {
 		text += `,"annotations":{"` + initialEventsEnd + `":"true"}`
 	}
-	frame, err := w.form.frame(w.ctx, bookmark, []byte(text+"}}"))
+	frame, err := w.form.frame(w.ctx, bookmark, unstored([]byte(text+"}}")))
 	if err != nil {
 		return err
 	}

@@ -57,8 +57,8 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 	defer reader.Close()
 	size := 0
 	var failed error
-	add := func(body []byte) error {
-		frame, err := w.form.frame(w.ctx, added, body)
+	add := func(e *store.Entry) error {
+		frame, err := w.form.frame(w.ctx, added, e)
 		frames = append(frames, frame)
 		size += len(frame)
 		return err
@@ -76,7 +76,7 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 			waiting.add(e)
 			return true
 		}
-		failed = add(e.Body)
+		failed = add(e)
 		return failed == nil
 	}
 	if name, ok := w.opts.selector.Name(); ok && w.single() {
@@ -94,7 +94,7 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 			if !w.opts.selector.Suits(body) {
 				return nil
 			}
-			return add(body)
+			return add(unstored(body))
 		})
 	}
 	return frames, next, failed
