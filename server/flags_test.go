@@ -148,7 +148,6 @@ func TestInertFlags(t *testing.T) {
 // start.
 func TestRefusedFlags(t *testing.T) {
 	for line, want := range map[string]string{
-		"--encryption_provider_config_automatic_reload":    "reads the keys of stored objects when it starts",
 		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",
 	} {
 		_, fs, err := parse(line)
