@@ -104,14 +104,21 @@ func (g grammar) reconcile(typ schema.Ref, s Set) Set {
 
 // outdated reports whether reconcile might change the set of a fieldsV1 object.
 func (g grammar) outdated(typ schema.Ref, fields document.Value) bool {
-	for name, v := range fields.Members() {
+	t := g.typeOf(typ)
+	for name, v := range fields.RawMembers() {
 		if v.IsEmpty() || len(name) < 2 {
 			continue
 		}
 		below := schema.None
 		switch StepKind(name[0]) {
 		case StepField:
-			below, _, _ = g.member(typ, name[2:])
+			if t != nil && t.Kind == schema.Map {
+				below = t.Elem
+			} else if t != nil { // no name of a field has escapes
+				if i := t.FieldOf(name[2:]); i >= 0 {
+					below = t.Fields[i].Type
+				}
+			}
 		case StepKey:
 			below = g.elem(typ)
 		}

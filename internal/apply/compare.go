@@ -121,13 +121,14 @@ func (g grammar) compareMembers(typ schema.Ref, l, r document.Value, zero bool, 
 		g.compareFields(t, l, r, zero, c)
 		return
 	}
-	members(l, r, func(name string, x, y document.Value) {
+	var child change // one for all members: it is on the heap
+	members(t, l, r, func(name string, x, y document.Value) {
 		below, field, ok := g.member(typ, name)
 		if !ok {
 			return
 		}
 		always := zero && field && t.Fields[t.Field(name)].Presence == schema.Always
-		var child change
+		child = change{}
 		g.compareValues(below, x, y, always, &child)
 		c.add(Step{StepField, name}, &child)
 	})
@@ -157,6 +158,7 @@ func (g grammar) compareFields(t *schema.Type, l, r document.Value, zero bool, c
 			right[i] = m
 		}
 	}
+	var child change // one for all fields: it is on the heap
 	for i := range t.Fields {
 		if !left[i].Exists() && !right[i].Exists() {
 			continue
@@ -165,7 +167,7 @@ func (g grammar) compareFields(t *schema.Type, l, r document.Value, zero bool, c
 		if zero && f.Null && right[i].IsNull() {
 			continue // in the empty object too
 		}
-		var child change
+		child = change{}
 		g.compareValues(f.Type, left[i], right[i], zero && f.Presence == schema.Always, &child)
 		c.add(Step{StepField, f.Name}, &child)
 	}

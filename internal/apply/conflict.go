@@ -150,7 +150,7 @@ func (g grammar) check(typ schema.Ref, v document.Value, at *fieldPath, found *[
 	}
 	switch {
 	case v.Kind() == document.Object:
-		for name, m := range v.Members() {
+		for name, m := range v.MembersOf(t) {
 			if m.IsEmpty() {
 				continue
 			}

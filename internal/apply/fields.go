@@ -39,8 +39,7 @@ func readSet(v document.Value, depth int, left *int) (Set, bool, error) {
 	if depth > maxDepth {
 		return Set{}, false, errFieldsLimit
 	}
-	var nodes []node
-	self := false
+	nodes, self := make([]node, 0, v.Len()), false
 	for name, below := range v.Members() {
 		if *left--; *left < 0 {
 			return Set{}, false, errFieldsLimit

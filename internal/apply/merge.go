@@ -53,11 +53,12 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 				dst = dst[:before]
 			}
 		}
-		if g.typeOf(typ) == nil {
-			members(l, r, visit)
+		t := g.typeOf(typ)
+		if t == nil {
+			members(nil, l, r, visit)
 		} else {
 			// In the order of l, so that values that r repeats give the text of l.
-			members(r, l, func(name string, y, x document.Value) { visit(name, x, y) })
+			members(t, r, l, func(name string, y, x document.Value) { visit(name, x, y) })
 		}
 	}
 	if dst[len(dst)-1] == open {

@@ -118,17 +118,17 @@ func (g grammar) elem(typ schema.Ref) schema.Ref {
 }
 
 // members visits the members of two objects: those of r in its order, then those that
-// only l has.
-func members(l, r document.Value, visit func(name string, x, y document.Value)) {
+// only l has. t is the type as which they are read, nil for none.
+func members(t *schema.Type, l, r document.Value, visit func(name string, x, y document.Value)) {
 	if r.Kind() == document.Object {
 		find := finder(l, r.Len())
-		for name, y := range r.Members() {
+		for name, y := range r.MembersOf(t) {
 			visit(name, find(name), y)
 		}
 	}
 	if l.Kind() == document.Object {
 		find := finder(r, l.Len())
-		for name, x := range l.Members() {
+		for name, x := range l.MembersOf(t) {
 			if !find(name).Exists() {
 				visit(name, x, document.Value{})
 			}

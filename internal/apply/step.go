@@ -79,14 +79,14 @@ func parseStep(name string) (s Step, ok, bad bool) {
 			return Step{}, false, true
 		}
 		defer doc.Release()
-		var text []byte
+		text := make([]byte, 0, len(s.Text))
 		if s.Kind == StepValue {
-			text = appendStepValue(nil, doc.Root())
+			text = appendStepValue(text, doc.Root())
 		} else {
 			if doc.Root().Kind() != document.Object {
 				return Step{}, false, true
 			}
-			text = appendStepObject(nil, doc.Root())
+			text = appendStepObject(text, doc.Root())
 		}
 		if string(text) != s.Text {
 			s.Text = string(text)

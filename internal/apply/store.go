@@ -7,7 +7,9 @@ import (
 // store writes all entries into an object's metadata.
 func (l ledger) store(meta document.Value) {
 	l.sort()
-	if len(l) == 0 || meta.SetStored("managedFields", l.appendJSON(nil)) != nil {
+	space := grammar{}.fieldsWriter()
+	defer space.release()
+	if space.out = l.appendJSON(space.out[:0]); len(l) == 0 || meta.SetStored("managedFields", space.out) != nil {
 		meta.Remove("managedFields")
 	}
 }

@@ -226,7 +226,7 @@ func equalButTimes(a, b document.Value) bool {
 // equalBut compares objects without two of their members.
 func equalBut(a, b document.Value, but1, but2 string) bool {
 	same := true
-	members(a, b, func(name string, x, y document.Value) {
+	members(nil, a, b, func(name string, x, y document.Value) {
 		if same && name != but1 && name != but2 && !document.Equal(x, y) {
 			same = false
 		}

@@ -114,7 +114,7 @@ func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, wea
 	}
 	from := len(g.sent)
 	_, own := v.Type()
-	for name, m := range v.Members() {
+	for name, m := range v.MembersOf(t) {
 		i := m.Field()
 		if own != typ {
 			i = t.Field(name)

@@ -14,10 +14,30 @@ func (d *Document) name(n int32) string {
 	if nd.field != noField {
 		return d.table.Types[d.nodes[nd.parent].typ].Fields[nd.field].Name
 	}
+	raw := d.rawKey(nd)
 	if nd.flags&keyEscaped == 0 {
-		return string(d.rawKey(nd))
+		return string(raw)
 	}
-	return string(appendUnescaped(nil, d.rawKey(nd)))
+	return string(appendUnescaped(make([]byte, 0, len(raw)), raw))
+}
+
+// nameOf is name for a member of an object that is read as one of a type.
+func (d *Document) nameOf(n int32, t *schema.Type) string {
+	if nd := &d.nodes[n]; t != nil && nd.field == noField && nd.flags&keyEscaped == 0 {
+		if i := t.FieldOf(d.rawKey(nd)); i >= 0 {
+			return t.Fields[i].Name
+		}
+	}
+	return d.name(n)
+}
+
+// rawName is the name of a member as it is spelled between its quotes.
+func (d *Document) rawName(n int32) []byte {
+	nd := &d.nodes[n]
+	if nd.field != noField {
+		return []byte(d.table.Types[d.nodes[nd.parent].typ].Fields[nd.field].Name)
+	}
+	return d.rawKey(nd)
 }
 
 // Names and paths in messages are cut to these lengths, so that a body with long names

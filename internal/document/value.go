@@ -168,6 +168,35 @@ func (v Value) Members() iter.Seq2[string, Value] {
 	}
 }
 
+// MembersOf is Members for an object that is read as one of a type, nil for none: the names
+// of its fields are those of the table, and not copied.
+func (v Value) MembersOf(t *schema.Type) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if v.Kind() != Object {
+			return
+		}
+		for c := v.d.children(v.n); c != 0; c = v.d.nodes[c].next {
+			if !yield(v.d.nameOf(c, t), Value{v.d, c}) {
+				return
+			}
+		}
+	}
+}
+
+// RawMembers is Members with the names as they are spelled between their quotes.
+func (v Value) RawMembers() iter.Seq2[[]byte, Value] {
+	return func(yield func([]byte, Value) bool) {
+		if v.Kind() != Object {
+			return
+		}
+		for c := v.d.children(v.n); c != 0; c = v.d.nodes[c].next {
+			if !yield(v.d.rawName(c), Value{v.d, c}) {
+				return
+			}
+		}
+	}
+}
+
 // inside is a string's text without quotes and with its escapes.
 func (v Value) inside() (raw []byte, hasEscapes bool) {
 	n := v.node()

@@ -8,6 +8,9 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	if !v.Exists() {
 		return dst
 	}
+	if cap(dst) == 0 && v.n == 1 { // the text of the whole is about as long as what it is made of
+		dst = make([]byte, 0, len(v.d.src)+len(v.d.side))
+	}
 	return v.d.appendJSON(dst, v.n)
 }
 
