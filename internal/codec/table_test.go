@@ -133,6 +133,41 @@ func TestTableHead(t *testing.T) {
 	}
 }
 
+// TestRowAllocations: neither a row nor a message makes allocations in a buffer with room,
+// besides those of cells with functions.
+func TestRowAllocations(t *testing.T) {
+	res, body := podResource(), podJSON(t)
+	table, err := NewTable(res, TableOptions{APIVersion: "meta.k8s.io/v1", Now: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, dst := NewBinary(res.GV.Table), make([]byte, 0, 64<<10)
+	for name, write := range map[string]func() error{
+		"row": func() error {
+			doc, err := document.ReadStored(res.GV.Table, res.Type, body)
+			if err == nil {
+				var space [512]byte
+				table.AppendRow(dst, table.Cells(space[:0], doc.Root()), doc.Root().Get("metadata").Unchanged(), body)
+				doc.Release()
+			}
+			return err
+		},
+		"message": func() error {
+			_, err := AppendBinaryItem(dst, func(dst []byte) ([]byte, error) { return binary.Append(dst, res.Type, body) })
+			return err
+		},
+	} {
+		n := testing.AllocsPerRun(100, func() {
+			if err := write(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n > 1 { // the pools are emptied now and then
+			t.Errorf("a %s makes %.0f allocations", name, n)
+		}
+	}
+}
+
 func BenchmarkTableRow(b *testing.B) {
 	res, body := podResource(), podJSON(b)
 	table, err := NewTable(res, TableOptions{APIVersion: "meta.k8s.io/v1", Now: noon})

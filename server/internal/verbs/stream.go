@@ -114,17 +114,23 @@ func (f *streamForm) follow() error {
 
 func (f *streamForm) encode(event string, kind front.BodyKind, e *store.Entry, body []byte) ([]byte, error) {
 	if f.accept.Format != codec.Binary {
-		return codec.AppendFrame(nil, event, body), nil
+		return codec.AppendFrame(make([]byte, 0, len(body)+frameRoom), event, body), nil
 	}
-	raw, err := kind.Schema.Binary().Append(nil, kind.Type, body)
+	buf := f.s.gather.Buffer()
+	defer f.s.gather.Free(buf)
+	raw, err := kind.Schema.Binary().Append(*buf, kind.Type, body)
 	if err != nil {
 		return nil, err
 	}
+	*buf = raw
 	if f.accept.As == codec.AsObject {
 		f.s.front.Measured(f.res, e, len(raw))
 	}
-	return codec.AppendBinaryFrame(nil, event, kind.APIVersion, kind.Kind, raw), nil
+	return codec.AppendBinaryFrame(make([]byte, 0, len(raw)+frameRoom+len(kind.APIVersion)+len(kind.Kind)), event, kind.APIVersion, kind.Kind, raw), nil
 }
+
+// frameRoom bounds what a frame has besides its object and the object's kind.
+const frameRoom = 64
 
 // failure is the ERROR event that ends a watch.
 func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
