@@ -144,6 +144,14 @@ func (c *Controllers) reconcileObject(ctx context.Context, o bootstrap.Object) e
 	})
 }
 
+// optionsOf are the options of writes of the objects of every cluster, with the manager of 1.25.
+func optionsOf(res *catalog.Row) (opts objects.Options) {
+	if res.GV.Group == flowGroup {
+		opts.Manager = "api-priority-and-fairness-config-producer-v1"
+	}
+	return opts
+}
+
 // provide creates an object if it is missing.
 func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap.Object) error {
 	if _, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name)); err == nil {
@@ -151,7 +159,7 @@ func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	_, err := c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: o.Namespace}, Creates: true,
+	_, err := c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: o.Namespace}, Opts: optionsOf(res), Creates: true,
 		Change: objects.NewObject(nil, func() (*document.Document, error) { return c.objects.DecodeOwn(res, o.JSON) })})
 	if api.IsReason(err, api.ReasonAlreadyExists) {
 		return nil
@@ -163,7 +171,7 @@ func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap
 func (c *Controllers) reconcileWith(ctx context.Context, res *catalog.Row, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
 	verdict := bootstrap.Keep
 	of := objects.Ref{Row: res, Namespace: o.Namespace, Name: o.Name}
-	_, err := c.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(current document.Value) error {
+	_, err := c.objects.Write(ctx, &objects.Write{Ref: of, Opts: optionsOf(res), Change: objects.Editing(func(current document.Value) error {
 		if verdict = reconcile(current); verdict != bootstrap.Update {
 			return objects.ErrNothing
 		}
