@@ -3,7 +3,7 @@
 // each flow, the requests of one user for example, is dealt a few of them, so that a busy
 // flow fills its own, and the queues get the same part of the seats over time.
 //
-//	l := fairness.NewLevel()
+//	l := fairness.NewLevel(nil)
 //	l.Configure(fairness.Rules{Queues: 64, Hand: 8, Length: 50, Wait: 15 * time.Second}, 20)
 //	var t fairness.Ticket
 //	if err := l.Enter(ctx, &t, &fairness.Work{Flow: hash, Seats: 1, Tally: tally}); err == nil {
@@ -80,6 +80,7 @@ var (
 //	    being idle saves nothing up.
 type Level struct {
 	mu    sync.Mutex
+	crowd *Crowd // with a lock of its own
 	rules Rules
 	seats int
 
@@ -100,10 +101,10 @@ type Level struct {
 	last         Moment
 }
 
-// NewLevel makes a level without seats.
-func NewLevel() *Level {
+// NewLevel makes a level without seats, whose requests a crowd observes, which may be nil.
+func NewLevel(crowd *Crowd) *Level {
 	now := time.Now()
-	return &Level{queues: map[int]*queue{}, at: now, demand: demand{since: now, at: now},
+	return &Level{crowd: crowd, queues: map[int]*queue{}, at: now, demand: demand{since: now, at: now},
 		seatUse: newUtilization(seatBounds, now), runningUse: newUtilization(requestBounds, now), waitingUse: newUtilization(requestBounds, now)}
 }
 
@@ -263,6 +264,7 @@ func (l *Level) begin(t *Ticket, q *queue) {
 		q.next += w.total()
 	}
 	w.Tally.began(w.most())
+	l.crowd.add(l.at, w.Writes, 1, 0)
 	l.observe()
 }
 
@@ -280,6 +282,7 @@ func (t *Ticket) Leave() {
 	l.running--
 	w := &t.work
 	w.Tally.ended(took, w.Initial)
+	l.crowd.add(l.at, w.Writes, -1, 0)
 	if q := t.queue; q != nil {
 		q.running--
 		q.next += float64(w.Seats) * (took.Seconds() - assumedTime)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,7 +14,7 @@ import (
 )
 
 func newTestLevel(r Rules, seats int) *Level {
-	l := NewLevel()
+	l := NewLevel(NewCrowd())
 	l.Configure(r, seats)
 	return l
 }
@@ -268,6 +269,52 @@ func TestLending(t *testing.T) {
 		} {
 			if got := ask(c.demands...); got != c.want {
 				t.Errorf("demands %v: %s, want %s", c.demands, got, c.want)
+			}
+		}
+	})
+}
+
+// TestCrowd: the reading and the writing requests of all levels are counted for themselves,
+// each nanosecond.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		crowd := NewCrowd()
+		crowd.Bound(10, 20)
+		one, other := NewLevel(crowd), NewLevel(crowd)
+		one.Configure(Rules{Queues: 1, Hand: 1, Length: 50, Wait: time.Minute}, 1)
+		other.Configure(Rules{}, 5)
+		var all sync.WaitGroup
+		use := func(l *Level, writes bool) {
+			tally := NewTally()
+			all.Go(func() {
+				var k Ticket
+				if err := l.Enter(t.Context(), &k, &Work{Seats: 1, Writes: writes, Tally: tally}); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Second)
+				k.Leave()
+			})
+			synctest.Wait()
+		}
+		use(one, true)
+		use(one, true) // waits for a second
+		use(other, true)
+		use(other, false)
+		all.Wait()
+		for _, writes := range []bool{false, true} {
+			running, waiting := crowd.Histograms(writes)
+			sum := func(h Histogram) (n uint64) {
+				for _, c := range h.Counts {
+					n += c
+				}
+				return n
+			}
+			wantRuns, wantWaits := 0.1e9, 0.0 // parts of the bounds, in nanoseconds
+			if writes {
+				wantRuns, wantWaits = 0.3e9, 0.05e9
+			}
+			if sum(running) != 2e9 || sum(waiting) != 2e9 || math.Abs(running.Sum-wantRuns) > 1 || math.Abs(waiting.Sum-wantWaits) > 1 {
+				t.Errorf("writes %v: %v and %v", writes, running, waiting)
 			}
 		}
 	})

@@ -41,6 +41,7 @@ func (l *Level) line(a *applicant) {
 	l.wanted += w.most()
 	l.waiting++
 	w.Tally.Waiting++
+	l.crowd.add(l.at, w.Writes, 0, 1)
 	if q.waiting.Len() == 1 {
 		q.next = max(q.next, a.progress)
 		heap.Push(&l.due, q)
@@ -58,6 +59,7 @@ func (l *Level) unline(a *applicant) {
 	l.wanted -= w.most()
 	l.waiting--
 	w.Tally.Waiting--
+	l.crowd.add(l.at, w.Writes, 0, -1)
 	if q.waiting.Len() > 0 {
 		l.settle(q)
 	} else {

@@ -32,6 +32,7 @@ var (
 	widthBounds   = []float64{1, 2, 4, 10}
 	watcherBounds = []float64{0, 1, 10, 100, 1000, 10000}
 	seatBounds    = []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
+	crowdBounds   = []float64{0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
 	requestBounds = []float64{0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 1}
 )
 
@@ -111,6 +112,15 @@ func (u *Utilization) observe(now time.Time, value int) {
 		u.add(u.value/max(u.of, 1), uint64(past))
 	}
 	u.value, u.since = float64(value), now
+}
+
+// change notes a change of the number, at a time that may be a little before the last
+// one.
+func (u *Utilization) change(now time.Time, by int) {
+	if now.Before(u.since) {
+		now = u.since
+	}
+	u.observe(now, int(u.value)+by)
 }
 
 // demand is the number of seats that requests have or wait for, over a period.

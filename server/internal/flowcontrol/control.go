@@ -42,6 +42,7 @@ type Control struct {
 	cfg     Config
 	objects *live.Collection[*object]
 	now     atomic.Pointer[config]
+	crowd   *fairness.Crowd
 	seed    maphash.Seed
 	sizes   sync.Map // of large collections, by prefix: int64
 }
@@ -59,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Control, error) {
 	if schemas == nil || levels == nil {
 		return nil, nil
 	}
-	c := &Control{cfg: cfg, seed: maphash.MakeSeed()}
+	c := &Control{cfg: cfg, crowd: fairness.NewCrowd(), seed: maphash.MakeSeed()}
 	readSchema, readLevel := live.Read(schemas, readSchema), live.Read(levels, readLevel)
 	all, err := live.Open(ctx, live.Config[*object]{Store: cfg.Store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: cfg.Logger,
 		Decode: func(e *store.Entry) (*object, error) {
@@ -117,15 +118,18 @@ func (c *Control) configure(objects []*object) *config {
 		if old := before[name]; old != nil {
 			l.share.Level, l.tallies = old.share.Level, old.tallies
 		} else {
-			l.share.Level, l.tallies = fairness.NewLevel(), &tallies{}
+			l.share.Level, l.tallies = fairness.NewLevel(c.crowd), &tallies{}
 		}
 		next.levels, shares = append(next.levels, l), append(shares, &l.share)
 	}
 	fairness.Divide(c.cfg.Seats, shares)
+	places := 0
 	for _, l := range next.levels {
 		l.rules.Wait = c.cfg.Wait
 		l.share.Level.Configure(l.rules, l.share.Nominal)
+		places += l.rules.Queues * l.rules.Length
 	}
+	c.crowd.Bound(c.cfg.Seats, places)
 	next.classes = classes(append(mandatorySchemas(), objects...), byName)
 	for _, class := range next.classes {
 		class.salt = maphash.String(c.seed, class.schema.name)

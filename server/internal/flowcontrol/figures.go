@@ -39,13 +39,14 @@ var (
 	nextDiscounted  = figure("next_discounted_s_bounds", "The same, less the assumed rest of the running requests.", "bound")
 	seatUse         = figure("priority_level_seat_utilization", "Each nanosecond: the part of the seats in use.", "phase")
 	requestUse      = figure("priority_level_request_utilization", "Each nanosecond: running requests by seats, and waiting requests by places in queues.", "phase")
+	crowdUse        = prometheus.NewDesc("apiserver_flowcontrol_read_vs_write_current_requests", "Each nanosecond: running and waiting requests of all levels, by seats and by places in queues.", []string{"phase", "request_kind"}, nil)
 	waitingRequests = prometheus.NewDesc("apiserver_current_inqueue_requests", "Requests that wait now.", []string{"request_kind"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *Control) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{rejectedFigure, dispatched, inQueue, executing, inUse, executingSeats, unaccommodated, lengths, waits, runs, widths, watchCounts,
-		concurrency, nominalSeats, lowerLimit, upperLimit, currentLimit, progress, lastProgress, lastStart, nextStarts, nextDiscounted, seatUse, requestUse, waitingRequests} {
+		concurrency, nominalSeats, lowerLimit, upperLimit, currentLimit, progress, lastProgress, lastStart, nextStarts, nextDiscounted, seatUse, requestUse, crowdUse, waitingRequests} {
 		to <- d
 	}
 }
@@ -66,6 +67,9 @@ func (c *Control) Collect(to chan<- prometheus.Metric) {
 	}
 	for i, kind := range []string{"readOnly", "mutating"} {
 		to <- prometheus.MustNewConstMetric(waitingRequests, prometheus.GaugeValue, float64(waiting[i]), kind)
+		ran, waited := c.crowd.Histograms(kind == "mutating")
+		sendHistogram(to, crowdUse, &ran, "executing", kind)
+		sendHistogram(to, crowdUse, &waited, "waiting", kind)
 	}
 }
 
@@ -79,15 +83,19 @@ func (f figures) number(d *prometheus.Desc, kind prometheus.ValueType, v float64
 	f.to <- prometheus.MustNewConstMetric(d, kind, v, append([]string{f.level}, labels...)...)
 }
 
-// histogram sends a histogram, unless it is empty.
 func (f figures) histogram(d *prometheus.Desc, h *fairness.Histogram, labels ...string) {
+	sendHistogram(f.to, d, h, append([]string{f.level}, labels...)...)
+}
+
+// sendHistogram sends a histogram, unless it is empty.
+func sendHistogram(to chan<- prometheus.Metric, d *prometheus.Desc, h *fairness.Histogram, labels ...string) {
 	buckets, sum := make(map[float64]uint64, len(h.Bounds)), uint64(0)
 	for i, bound := range h.Bounds {
 		sum += h.Counts[i]
 		buckets[bound] = sum
 	}
 	if sum += h.Counts[len(h.Bounds)]; sum > 0 {
-		f.to <- prometheus.MustNewConstHistogram(d, sum, h.Sum, buckets, append([]string{f.level}, labels...)...)
+		to <- prometheus.MustNewConstHistogram(d, sum, h.Sum, buckets, labels...)
 	}
 }
 
