@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -31,62 +33,115 @@ var lossy = map[string]string{
 	"clusterqueues.kueue.x-k8s.io":                     "a rule with loops in loops in loops",
 }
 
-// Definitions that others publish become documents that the generator and the house rules
-// accept, and these become definitions of the same meaning again.
-func TestPublishedDefinitionsAreImported(t *testing.T) {
+// capstanGen is the designers' program.
+func capstanGen(t *testing.T) string {
+	t.Helper()
 	gen := filepath.Join(t.TempDir(), "capstan-gen")
 	build := exec.Command("go", "build", "-o", gen, "./generator/cmd/capstan-gen")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, p := range published {
-		t.Run(strings.NewReplacer("/", "_", "@", "_").Replace(p.module), func(t *testing.T) {
-			m := &publisher{T: t, dir: download(t, p.module, p.sum), kinds: map[schema.GroupVersionKind]*unstructured.Unstructured{}}
-			m.read(p.invalid)
-			same := 0
-			for _, d := range m.definitions {
-				dir := t.TempDir()
-				run := func(args ...string) (string, int) {
-					cmd := exec.Command(gen, args...)
-					cmd.Dir = dir
-					out, _ := cmd.CombinedOutput()
-					return string(out), cmd.ProcessState.ExitCode()
-				}
-				text, err := json.MarshalIndent(d.Object, "", " ")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, "crd.yaml"), text, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				said, code := run("import", "crd.yaml")
-				if code != 0 {
-					t.Errorf("%s: import ends with %d:\n%s", d.GetName(), code, said)
-					continue
-				}
-				for _, args := range [][]string{{"lint"}, {"export", "crd", "again"}} {
-					if out, code := run(args...); code != 0 {
-						t.Errorf("%s: %s ends with %d:\n%s", d.GetName(), args[0], code, out)
-					}
-				}
-				found := ""
-				for _, sides := range [][]string{{"crd.yaml", "again/definitions.yaml"}, {"again/definitions.yaml", "crd.yaml"}} {
-					if out, _ := run("compat", sides[0], sides[1]); !strings.HasPrefix(out, "0 errors, 0 warnings") {
-						found += out
-					}
-				}
-				reason := lossy[d.GetName()] + lossy[strings.Split(p.module, "/")[0]+"/"+d.GetName()]
-				switch notes := bytes.Count([]byte(said), []byte("\n")) - 1; {
-				case found == "" && reason == "":
-					same++
-				case found == "":
-					t.Errorf("%s has no loss: remove it from the list", d.GetName())
-				case reason == "" || notes == 0:
-					t.Errorf("%s is another one, with %d notes:\n%s%s", d.GetName(), notes, said, found)
-				}
+	return gen
+}
+
+// importAll makes documents of the definitions, which the generator and the house rules
+// accept, and of them definitions of the same meaning again, and JSON Schemas for editors.
+func (m *publisher) importAll(gen, owner string) {
+	m.Helper()
+	same := 0
+	for _, d := range m.definitions {
+		dir := m.TempDir()
+		run := func(want int, args ...string) string {
+			cmd := exec.Command(gen, args...)
+			cmd.Dir = dir
+			out, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != want && want >= 0 {
+				m.Errorf("%s: %s ends with %d:\n%s", d.GetName(), args[0], code, out)
 			}
-			t.Logf("%d of %d definitions are the same after import and export", same, len(m.definitions))
-		})
+			return string(out)
+		}
+		text, err := json.MarshalIndent(d.Object, "", " ")
+		if err != nil {
+			m.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "crd.yaml"), text, 0o600); err != nil {
+			m.Fatal(err)
+		}
+		said := run(0, "import", "crd.yaml")
+		run(0, "lint")
+		run(0, "export", "crd", "again")
+		run(0, "export", "json-schema", "editor")
+		m.readSchemas(d, filepath.Join(dir, "editor"))
+		found := ""
+		for _, sides := range [][]string{{"crd.yaml", "again/definitions.yaml"}, {"again/definitions.yaml", "crd.yaml"}} {
+			if out := run(-1, "compat", sides[0], sides[1]); !strings.HasPrefix(out, "0 errors, 0 warnings") {
+				found += out
+			}
+		}
+		reason := lossy[d.GetName()] + lossy[owner+"/"+d.GetName()]
+		switch notes := strings.Count(said, "\n") - 1; {
+		case found == "" && reason == "":
+			same++
+		case found == "":
+			m.Errorf("%s has no loss: remove it from the list", d.GetName())
+		case reason == "" || notes == 0:
+			m.Errorf("%s is another one, with %d notes:\n%s%s", d.GetName(), notes, said, found)
+		}
+	}
+	m.Logf("%d of %d definitions are the same after import and export", same, len(m.definitions))
+}
+
+// readSchemas reads the exported schemas of the versions of a definition.
+func (m *publisher) readSchemas(d *unstructured.Unstructured, dir string) {
+	m.Helper()
+	group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(d.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(d.Object, "spec", "versions")
+	for _, v := range versions {
+		version := v.(map[string]any)
+		if version["served"] != true {
+			continue
+		}
+		name := version["name"].(string)
+		text, err := os.ReadFile(filepath.Join(dir, group, strings.ToLower(kind)+"_"+name+".json"))
+		if err != nil {
+			m.Fatal(err)
+		}
+		s, err := jsonschema.CompileString("mem:///"+kind+".json", string(text))
+		if err != nil {
+			m.Fatal(err)
+		}
+		m.editors[schema.GroupVersionKind{Group: group, Version: name, Kind: kind}] = s
+	}
+}
+
+// compareEditor compares the verdict of the exported schema about a sample with that of the
+// server for strict clients: it may refuse nothing that the server accepts. Rules in CEL, and
+// uniqueness, only the server knows.
+func (m *publisher) compareEditor(ctx context.Context, s sample) {
+	m.Helper()
+	text, err := json.Marshal(s.Object)
+	if err != nil {
+		m.Fatal(err)
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		m.Fatal(err)
+	}
+	wrong := m.editors[s.GroupVersionKind()].Validate(plain)
+	refused := m.create(ctx, s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
+	if refused == nil && wrong != nil { // the server judges what it has filled in, too
+		if full, err := m.resource(s).Create(ctx, s.Unstructured, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err == nil {
+			wrong = m.editors[s.GroupVersionKind()].Validate(full.Object)
+		}
+	}
+	switch {
+	case refused == nil && wrong != nil:
+		m.Errorf("%s: the server accepts it, its schema does not: %v", s.file, wrong)
+	case (refused == nil) == (wrong == nil):
+		m.agreed++
+	default:
+		m.Logf("%s: only the server refuses it: %.300v", s.file, refused)
 	}
 }

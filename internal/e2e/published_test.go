@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v5"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,12 +53,14 @@ var published = []struct {
 var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // Definitions that others publish are accepted as their authors ship them, served,
-// explained and applied, and so are their samples. The modules come from the module
+// explained and applied, and so are their samples. They become documents, and come out of
+// these again. The modules come from the module
 // cache or the module proxy; nothing of them is copied.
 func TestPublishedDefinitions(t *testing.T) {
+	gen := capstanGen(t)
 	for _, p := range published {
 		t.Run(strings.NewReplacer("/", "_", "@", "_").Replace(p.module), func(t *testing.T) {
-			m := &publisher{T: t, dir: download(t, p.module, p.sum), server: serve(t, "", "--controllers=-*"), kinds: map[schema.GroupVersionKind]*unstructured.Unstructured{}}
+			m := &publisher{T: t, dir: download(t, p.module, p.sum), server: serve(t, "", "--controllers=-*"), kinds: map[schema.GroupVersionKind]*unstructured.Unstructured{}, editors: map[schema.GroupVersionKind]*jsonschema.Schema{}}
 			var err error
 			if m.client, err = dynamic.NewForConfig(m.server.config(t)); err != nil {
 				t.Fatal(err)
@@ -66,9 +69,11 @@ func TestPublishedDefinitions(t *testing.T) {
 			if len(m.definitions) < p.definitions {
 				t.Fatalf("the module has %d definitions, known are %d", len(m.definitions), p.definitions)
 			}
+			m.importAll(gen, strings.Split(p.module, "/")[0])
 			m.define(t.Context())
 			accepted := 0
 			for _, s := range m.samples {
+				m.compareEditor(t.Context(), s)
 				if m.try(t.Context(), s) {
 					accepted++
 				}
@@ -77,6 +82,7 @@ func TestPublishedDefinitions(t *testing.T) {
 			if accepted < p.samples {
 				t.Errorf("%d of %d samples are accepted, known are %d", accepted, len(m.samples), p.samples)
 			}
+			t.Logf("the exported schemas agree with the server about %d of %d samples", m.agreed, len(m.samples))
 			for _, s := range m.wrong {
 				if err := m.create(t.Context(), s, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
 					t.Errorf("%s is not refused: %v", s.file, err)
@@ -109,6 +115,8 @@ type publisher struct {
 	definitions    []*unstructured.Unstructured
 	kinds          map[schema.GroupVersionKind]*unstructured.Unstructured
 	samples, wrong []sample
+	editors        map[schema.GroupVersionKind]*jsonschema.Schema // exported from the documents
+	agreed         int
 }
 
 type sample struct {

@@ -17,7 +17,7 @@ import (
 
 // exporters make the files of each form of export.
 var exporters = map[string]func(*model.Model, []string) ([]emit.File, []schema.Error, error){
-	"crd": emit.Definitions,
+	"crd": emit.Definitions, "json-schema": emit.JSONSchemas, "openapi-3.0": emit.OpenAPI30, "openapi-3.1": emit.OpenAPI31,
 }
 
 func newExport(root string) *cobra.Command {

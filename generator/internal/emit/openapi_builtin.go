@@ -87,6 +87,9 @@ func (c *components) builtinShape(name string) object {
 		}
 		return o
 	case "RawExtension", "FieldsV1", "Patch":
+		if c.draft7 {
+			return object{} // any JSON
+		}
 		return object{"type": "object"}
 	case "WatchEvent":
 		return object{"type": "object", "required": []string{"type", "object"}, "properties": object{

@@ -26,7 +26,9 @@ func (p *paths) document() (lines, error) {
 		"paths": lines(p.out), "security": security,
 	}
 	if p.v3 {
-		doc["openapi"] = "3.0.0"
+		if doc["openapi"] = "3.0.0"; p.standard {
+			doc["openapi"] = "3.1.0"
+		}
 		doc["components"] = lines{"responses": refusals, "schemas": lines(p.done), "securitySchemes": object{"BearerToken": token}}
 	} else {
 		doc["swagger"], doc["definitions"], doc["securityDefinitions"] = "2.0", lines(p.done), object{"BearerToken": token}

@@ -2,6 +2,8 @@ package emit
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -22,7 +24,9 @@ func (c *components) further(f *schema.Further, o object) {
 			o[name] = *n
 		}
 	}
-	if f.Const != "" {
+	if f.Const != "" && c.standard {
+		o["const"] = json.RawMessage(f.Const)
+	} else if f.Const != "" {
 		o["enum"] = rawValues([]string{f.Const})
 	}
 	if f.Enum != nil {
@@ -37,6 +41,16 @@ func (c *components) further(f *schema.Further, o object) {
 		}
 	}
 	all := c.restrictions(f.AllOf)
+	if f.Not != nil {
+		o["not"] = c.restriction(f.Not)
+	}
+	if c.standard {
+		if all != nil {
+			o["allOf"] = all
+		}
+		c.standardWords(f, o)
+		return
+	}
 	if f.If != nil {
 		all = append(all, c.conditions(f)...)
 	}
@@ -49,9 +63,73 @@ func (c *components) further(f *schema.Further, o object) {
 	if all != nil {
 		o["allOf"] = all
 	}
-	if f.Not != nil {
-		o["not"] = c.restriction(f.Not)
+}
+
+// standardWords adds the keywords that OpenAPI 3.0 has no words for.
+func (c *components) standardWords(f *schema.Further, o object) {
+	for name, s := range map[string]*schema.Schema{"if": f.If, "then": f.Then, "else": f.Else, "contains": f.Contains, "propertyNames": f.PropertyNames} {
+		if s != nil {
+			o[name] = c.restriction(s)
+		}
 	}
+	for name, n := range map[string]*int{"minContains": f.MinContains, "maxContains": f.MaxContains} {
+		if n != nil && !c.draft7 {
+			o[name] = *n
+		}
+	}
+	required, schemas := object{}, object{}
+	for _, needs := range f.DependentRequired {
+		required[needs.Name] = needs.Members
+	}
+	for _, p := range f.DependentSchemas {
+		schemas[p.Name] = c.restriction(p.Schema)
+	}
+	patterns := object{}
+	for _, p := range f.PatternProperties {
+		patterns[p.Name] = c.restriction(p.Schema)
+	}
+	names := map[string]object{"dependentRequired": required, "dependentSchemas": schemas, "patternProperties": patterns}
+	if c.draft7 {
+		maps.Copy(schemas, required)
+		names = map[string]object{"dependencies": schemas, "patternProperties": patterns}
+	}
+	for name, members := range names {
+		if len(members) > 0 {
+			o[name] = members
+		}
+	}
+}
+
+// orNull is a schema that allows null too.
+func orNull(o object) object {
+	null := json.RawMessage("null")
+	switch enum := o["enum"].(type) {
+	case []string:
+		all := []any{}
+		for _, v := range enum {
+			all = append(all, v)
+		}
+		o["enum"] = append(all, null)
+	case []json.RawMessage:
+		if !slices.ContainsFunc(enum, func(v json.RawMessage) bool { return string(v) == "null" }) {
+			o["enum"] = append(slices.Clone(enum), null)
+		}
+	}
+	if word, ok := o["type"].(string); ok {
+		o["type"] = []string{word, "null"}
+		return o
+	}
+	inner := object{}
+	for _, name := range []string{"$ref", "allOf", "anyOf", "oneOf", "not"} {
+		if v := o[name]; v != nil {
+			inner[name] = v
+			delete(o, name)
+		}
+	}
+	if len(inner) > 0 {
+		o["anyOf"] = []object{inner, {"type": "null"}}
+	}
+	return o
 }
 
 func either(schemas ...object) object { return object{"anyOf": schemas} }
@@ -94,10 +172,12 @@ func (c *components) restriction(s *schema.Schema) object {
 	items.Additional = nil // bounds of a map are those of its properties
 	c.bounds(&items, o)
 	switch {
-	case s.Type == "null":
+	case s.Type == "null" && !c.standard:
 		o["enum"] = rawValues([]string{"null"})
 	case s.Type != "":
 		o["type"] = s.Type
+	case s.Further != nil && len(s.Further.Types) > 0 && c.standard:
+		o["type"] = s.Further.Types
 	case s.Further != nil && len(s.Further.Types) > 0:
 		return c.ofTypes(s)
 	}

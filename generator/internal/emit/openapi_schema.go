@@ -18,13 +18,18 @@ type object = map[string]any
 // dialect is a version of OpenAPI. Versions differ in the targets of references and in the
 // members that may accompany them.
 type dialect struct {
-	v3     bool
-	prefix string // of references
+	v3       bool
+	standard bool   // the words of JSON Schema, as from version 3.1 on
+	draft7   bool   // of its draft that editors know, in which nothing may accompany a reference
+	prefix   string // of references
 }
 
 var (
 	version2 = dialect{prefix: "#/definitions/"}
 	version3 = dialect{v3: true, prefix: "#/components/schemas/"}
+	// version31 is OpenAPI 3.1, editors the JSON Schema of files for editors.
+	version31 = dialect{v3: true, standard: true, prefix: "#/components/schemas/"}
+	editors   = dialect{v3: true, standard: true, draft7: true, prefix: "#/definitions/"}
 )
 
 // components collects the schemas that one document needs. A reference to a type adds it, so
@@ -168,7 +173,7 @@ func (c *components) listRef(r *model.Resource) object {
 // withRef puts members next to a reference. OpenAPI 3.0 ignores the members next to $ref,
 // so there the reference moves into an allOf.
 func (c *components) withRef(ref, members object) object {
-	if _, ok := ref["$ref"]; !ok || !c.v3 {
+	if _, ok := ref["$ref"]; !ok || !c.v3 || c.standard && !c.draft7 {
 		maps.Copy(members, ref)
 		return members
 	}
@@ -183,6 +188,15 @@ func (c *components) withRef(ref, members object) object {
 // schema translates one schema of a document that declares t. Names that only
 // a root may have are handled by the caller.
 func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object, error) {
+	o, err := c.present(t, s, root)
+	if err == nil && s.Nullable && c.standard {
+		o = orNull(o)
+	}
+	return o, err
+}
+
+// present is the schema of a value that is not null.
+func (c *components) present(t *model.Type, s *schema.Schema, root bool) (object, error) {
 	o := c.annotations(s)
 	if s.Ref != "" {
 		target, err := c.types.resolve(t, s)
@@ -212,7 +226,11 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 		o[c.ext+"preserve-unknown-fields"] = true
 	}
 	// A member that the server fills in need not be sent, even if it is always there.
-	required := slices.DeleteFunc(slices.Clone(s.Published()), func(name string) bool {
+	names := s.Published()
+	if c.draft7 { // which is there to tell what the server refuses
+		names = slices.Concat(s.Required, s.RequiredEnforced)
+	}
+	required := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(s.Properties, func(p schema.Property) bool {
 			return p.Name == name && p.Schema.Default != nil && p.Schema.DefaultWhen == ""
 		})
@@ -251,9 +269,15 @@ func (c *components) parts(t *model.Type, s *schema.Schema, o object) error {
 		if p.Name == "fieldsV1" && builtinOf(p.Schema) == "RawExtension" { // the one raw value with a name of its own
 			ps = c.withRef(c.mustBuiltin("FieldsV1"), c.annotations(p.Schema))
 		}
+		if c.draft7 && !s.Enforces(p.Name) && !p.Schema.Nullable && (ps["type"] != nil || builtinOf(p.Schema) != "") {
+			ps = orNull(ps) // null counts as no value
+		}
 		properties[p.Name] = ps
 	}
 	o["properties"] = properties
+	if c.draft7 {
+		o["additionalProperties"] = false // they are dropped, or refused as kubectl asks for
+	}
 	return nil
 }
 
@@ -273,8 +297,10 @@ func (c *components) annotations(s *schema.Schema) object {
 	set("readOnly", true, s.ReadOnly)
 	set("deprecated", true, s.Deprecated && c.v3)
 	set("writeOnly", true, s.WriteOnly && c.v3)
-	set("nullable", true, s.Nullable && c.v3)
-	if len(s.Examples) > 0 {
+	set("nullable", true, s.Nullable && c.v3 && !c.standard)
+	if len(s.Examples) > 0 && c.standard {
+		o["examples"] = rawValues(s.Examples)
+	} else if len(s.Examples) > 0 {
 		o["example"] = json.RawMessage(s.Examples[0])
 	}
 	set(c.ext+"list-type", s.ListType, s.ListType != "")
@@ -297,6 +323,8 @@ func (c *components) bounds(s *schema.Schema, o object) {
 	}
 	number := func(name string, inclusive, exclusive *float64) {
 		switch {
+		case exclusive != nil && c.standard:
+			o["exclusive"+upperFirst(name)] = *exclusive
 		case exclusive != nil:
 			o[name], o["exclusive"+upperFirst(name)] = *exclusive, true
 		case inclusive != nil:
