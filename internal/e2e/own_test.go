@@ -69,6 +69,7 @@ func TestOwnAPI(t *testing.T) {
 	if text := string(get("/apis/fleet.example.com/v1/namespaces/default/trucks/a")); !strings.Contains(text, `"apiVersion":"fleet.example.com/v1"`) {
 		t.Error(text)
 	}
+	takesOrders(t, client)
 	t.Run("dev", func(t *testing.T) { followsDocuments(t, dir) })
 	const convoys = "/namespaces/default/convoys"
 	if text, err := post("/apis/fleet.example.com/v1beta1"+convoys, `{"metadata":{"name":"a"},"spec":{"speed":40,"mode":"Night","template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}}`); err != nil ||
@@ -106,6 +107,55 @@ func TestOwnAPI(t *testing.T) {
 	}
 }
 
+// orders is the trial of a newcomer: a kind in two versions, with a renamed field and another
+// default, that needs no Go.
+var orders = map[string]string{"v1beta1": `
+  orders:
+    kind: Order
+    scope: Namespaced
+    generation: true
+    subresources: {status: {}, scale: {specReplicas: .spec.amount, statusReplicas: .status.baked, selector: .status.selector}}
+    columns:
+      - {name: Amount, type: integer, path: .spec.amount, description: Number of loaves.}
+      - {name: Delivery, path: .spec.delivery, description: How the goods get to the customer.}
+    selectable: [spec.delivery]
+`, "v1": `
+  orders:
+    kind: Order
+    scope: Namespaced
+    storedAs: fleet/v1beta1/Order
+    subresources: {status: {}, scale: {specReplicas: .spec.loaves, statusReplicas: .status.baked, selector: .status.selector}}
+`}
+
+// takesOrders asks a server for all that the documents of orders say.
+func takesOrders(t *testing.T, client rest.Interface) {
+	const v1, v1beta1 = "/apis/fleet.example.com/v1/namespaces/default/orders", "/apis/fleet.example.com/v1beta1/namespaces/default/orders"
+	for _, c := range []struct{ verb, path, body, want string }{
+		{"POST", v1, `{"metadata":{"name":"a"},"spec":{"customer":"Anna","loaves":3,"items":[{"name":"Cake"}]}}`, `"items":[{"name":"Cake","count":1}],"loaves":3`},
+		{"GET", v1beta1 + "/a", "", `"amount":3`},
+		{"POST", v1, `{"metadata":{"name":"b"},"spec":{"customer":"Bea"}}`, `"loaves":2`},
+		{"POST", v1beta1, `{"metadata":{"name":"c"},"spec":{"customer":"Cleo","delivery":"Courier","address":"here"}}`, `"amount":1`},
+		{"PATCH", v1 + "/a", `{"spec":{"customer":"Bea"}}`, "spec.customer: Invalid value: \\\"Bea\\\": field is immutable"},
+		{"PATCH", v1 + "/a", `{"spec":{"delivery":"Courier"}}`, "spec.address: Required value: couriers need an address"},
+		{"PATCH", v1 + "/a", `{"spec":{"loaves":101}}`, "spec.loaves: Invalid value: 101"},
+		{"PATCH", v1 + "/a", `{"spec":{"delivery":"Pigeon"}}`, "spec.delivery: Unsupported value"},
+		{"POST", v1, `{"metadata":{"name":"d"},"spec":{"customer":"dora"}}`, "must match the pattern"},
+		{"PATCH", v1 + "/a/status", `{"status":{"baked":2,"selector":"a=b"}}`, `"baked":2`},
+		{"PATCH", v1 + "/a/scale", `{"spec":{"replicas":7}}`, `"spec":{"replicas":7},"status":{"replicas":2,"selector":"a=b"}`},
+		{"GET", v1beta1 + "/a", "", `"amount":7`},
+	} {
+		text, err := client.Verb(c.verb).AbsPath(c.path).SetHeader("Content-Type", map[bool]string{true: "application/merge-patch+json", false: "application/json"}[c.verb == "PATCH"]).
+			Body([]byte(c.body)).DoRaw(testContext(t))
+		if !strings.Contains(string(text), c.want) {
+			t.Errorf("%s %s %s: %s %v, want %s", c.verb, c.path, c.body, text, err, c.want)
+		}
+	}
+	text, err := client.Get().AbsPath(v1).Param("fieldSelector", "spec.delivery=Courier").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(testContext(t))
+	if !strings.Contains(string(text), `"cells":["c",1,"Courier",`) || strings.Contains(string(text), `"cells":["a"`) {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
 // addConvoys adds a kind with hooks of all sorts, built-in types and a renamed field to
 // both versions of a module.
 func addConvoys(t *testing.T, dir string) {
@@ -129,6 +179,7 @@ func addConvoys(t *testing.T, dir string) {
     subresources:
       status: {}
 `} {
+		more += orders[version]
 		path := filepath.Join(dir, "openapi", "fleet", version+".yaml")
 		text, err := os.ReadFile(path)
 		if err != nil {

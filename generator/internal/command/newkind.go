@@ -143,6 +143,11 @@ func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version s
 		}
 		if r.HasStatus {
 			b.WriteString("    subresources:\n      status: {}\n")
+			for _, sub := range r.Subresources {
+				if sub.Name == "scale" {
+					fmt.Fprintf(&b, "      scale: {specReplicas: %s, statusReplicas: %s%s}\n", sub.SpecReplicas, sub.StatusReplicas, strings.TrimSuffix(", selector: "+sub.Selector, ", selector: "))
+				}
+			}
 		}
 		files["schemas/"+dir+"/"+r.Kind+".yaml"] = "x-cluster-same-as: /" + r.Type.GV.Dir + "/" + r.Kind + "\n"
 	}
