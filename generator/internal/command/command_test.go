@@ -313,3 +313,23 @@ func TestCommands(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A folder may have a dash, which a package in Go may not; two folders may not share one.
+func TestFoldersWithDashes(t *testing.T) {
+	for folder, want := range map[string]string{"my-fleet": "", "fle-et": "the package fleetv1beta1 in Go would be that of "} {
+		root := newModule(t, nil)
+		for _, file := range []string{"openapi/fleet/v1beta1.yaml", "schemas/fleet/v1beta1/Truck.yaml"} {
+			text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := filepath.Join(root, filepath.FromSlash(strings.Replace(file, "/fleet/", "/"+folder+"/", 1)))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o755), os.WriteFile(other, bytes.ReplaceAll(text, []byte("fleet.example.com"), []byte(folder+".example.com")), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Run(root, nil, io.Discard); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+}

@@ -1,11 +1,13 @@
 package emit
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // Client emits the typed client: one accessor per group version, one per
@@ -13,11 +15,15 @@ import (
 // the package client.
 func Client(m *model.Model) ([]File, error) {
 	var groups []clientGroup
-	files := []File{}
+	files, folders := []File{}, map[string]string{}
 	for _, gv := range m.GroupVersions {
 		if !gv.Served || len(gv.Resources) == 0 {
 			continue
 		}
+		if other := folders[goPackage(gv.Dir)]; other != "" {
+			return nil, &schema.Error{Pos: schema.Position{File: "openapi/" + gv.Dir + ".yaml", Line: 1}, What: fmt.Sprintf("the package %s in Go would be that of %s and of %s", goPackage(gv.Dir), other, gv.Dir), Fix: "give one of the folders another name"}
+		}
+		folders[goPackage(gv.Dir)] = gv.Dir
 		g := newClientGroup(gv)
 		source, err := executeGo("client_group.go.tmpl", g)
 		if err != nil {

@@ -50,8 +50,8 @@ func goTypeName(name, override string) string {
 	return name
 }
 
-// goPackage is the package of a directory: "core/v1" is corev1.
-func goPackage(dir string) string { return strings.NewReplacer("/", "", ".", "").Replace(dir) }
+// goPackage is the package of a directory: "core/v1" is corev1, "cert-manager/v1" certmanagerv1.
+func goPackage(dir string) string { return strings.NewReplacer("/", "", ".", "", "-", "").Replace(dir) }
 
 // wrap breaks a text into lines of at most that many characters, where it has
 // spaces. Line breaks of the text stay.
