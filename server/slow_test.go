@@ -90,8 +90,11 @@ func TestBodiesThatNeverCome(t *testing.T) {
 			h.create(configMaps, configMap("a", "{}"))
 			h.send("POST", configMaps, "application/json", []byte(configMap("b", "{}")), asBob...).expect(t, http.StatusCreated, "")
 			h.send("DELETE", configMaps+"/b", "", nil, asCarol...).expect(t, http.StatusOK, "")
-			for _, answer := range pending {
+			for i, answer := range pending {
 				got := <-answer
+				if slow := i%2 == 1; slow && major == 1 && got.code == 0 && strings.Contains(string(got.body), "write tcp") {
+					continue // the client was late, and wrote on to a closed connection: the answer is lost
+				}
 				got.expect(t, http.StatusRequestTimeout, "Timeout")
 			}
 		})
