@@ -45,6 +45,9 @@ func Catalog(m *model.Model) ([]File, error) {
 	if err := add("catalog/catalog.go", "catalog_catalog.go.tmpl", all); err != nil {
 		return nil, err
 	}
+	if err := add("gates/gates.go", "gates.go.tmpl", all); err != nil {
+		return nil, err
+	}
 	return files, add("profile/profile.go", "profile.go.tmpl", all)
 }
 

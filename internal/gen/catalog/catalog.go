@@ -121,30 +121,6 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 	return groups
 }
 
-// GatedFields names the fields that each feature gate drops while it is off.
-func GatedFields() map[string]string {
-	return map[string]string{
-		"CSINodeExpandSecret":                    "CSIPersistentVolumeSource.nodeExpandSecretRef",
-		"CronJobTimeZone":                        "CronJobSpec.timeZone",
-		"DynamicKubeletConfig":                   "NodeSpec.configSource, NodeStatus.config",
-		"EndpointSliceTerminatingCondition":      "EndpointConditions.serving, EndpointConditions.terminating",
-		"HPAContainerMetrics":                    "MetricSpec.containerResource",
-		"JobPodFailurePolicy":                    "JobSpec.podFailurePolicy",
-		"MatchLabelKeysInPodTopologySpread":      "TopologySpreadConstraint.matchLabelKeys",
-		"MaxUnavailableStatefulSet":              "RollingUpdateStatefulSetStrategy.maxUnavailable",
-		"MinDomainsInPodTopologySpread":          "TopologySpreadConstraint.minDomains",
-		"NetworkPolicyStatus":                    "NetworkPolicyStatus.conditions",
-		"NodeInclusionPolicyInPodTopologySpread": "TopologySpreadConstraint.nodeAffinityPolicy, TopologySpreadConstraint.nodeTaintsPolicy",
-		"ProbeTerminationGracePeriod":            "Probe.terminationGracePeriodSeconds",
-		"ProcMountType":                          "SecurityContext.procMount",
-		"RecoverVolumeExpansionFailure":          "PersistentVolumeClaimStatus.allocatedResources, PersistentVolumeClaimStatus.resizeStatus",
-		"SELinuxMountReadWriteOncePod":           "CSIDriverSpec.seLinuxMount",
-		"StatefulSetAutoDeletePVC":               "StatefulSetSpec.persistentVolumeClaimRetentionPolicy",
-		"TopologyAwareHints":                     "Endpoint.hints",
-		"UserNamespacesStatelessPodsSupport":     "PodSpec.hostUsers",
-	}
-}
-
 // Tables are the tables of all group versions, by the folders of their documents.
 func Tables() map[string]*schema.Table {
 	return map[string]*schema.Table{

@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // assignment allocates the items of one service.
@@ -32,7 +32,7 @@ func (a *assignment) run() error {
 	if err := a.addresses(); err != nil || len(a.causes) > 0 {
 		return err
 	}
-	if policy.NeedsNodePort(a.spec) {
+	if kinds.NeedsNodePort(a.spec.Get("type").Text()) {
 		ports := a.newPorts
 		if a.before.Exists() {
 			ports = a.changedPorts
@@ -171,7 +171,7 @@ func (a *assignment) allocatesPorts() bool {
 // healthCheckPort allocates the port on which nodes report whether they have pods of the
 // service, when it needs one and did not before.
 func (a *assignment) healthCheckPort() error {
-	if !policy.NeedsHealthCheck(a.spec) || policy.NeedsHealthCheck(a.before) && whole(a.before, "healthCheckNodePort") != 0 {
+	if !kinds.NeedsHealthCheck(a.spec) || kinds.NeedsHealthCheck(a.before) && whole(a.before, "healthCheckNodePort") != 0 {
 		return nil
 	}
 	if asked := whole(a.spec, "healthCheckNodePort"); asked != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // registrationGroup is the group of API services, of which itself has none.
@@ -105,10 +105,10 @@ func (c *Controllers) writeAvailable(ctx context.Context, res *catalog.Row, name
 			return objects.ErrNothing // an extension server's
 		}
 		conditions := obj.SetObject("status").SetArray("conditions")
-		if conditions.ElementBy("type", policy.LocalService.Type).Get("status").Equals("True") {
+		if conditions.ElementBy("type", kinds.LocalService.Type).Get("status").Equals("True") {
 			return objects.ErrNothing
 		}
-		policy.LocalService.Set(conditions, c.objects.Now())
+		kinds.LocalService.Set(conditions, c.objects.Now())
 		return nil
 	})})
 	return err

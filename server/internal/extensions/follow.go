@@ -8,9 +8,9 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Run checks the extension servers until ctx ends: each by itself, so that one that
@@ -84,7 +84,7 @@ func (f *follower) changed(ctx context.Context, c live.Change[*service]) {
 }
 
 // local is the condition of a group version of this server itself.
-var local = status{policy.LocalService.Status, policy.LocalService.Reason, policy.LocalService.Message}
+var local = status{kinds.LocalService.Status, kinds.LocalService.Reason, kinds.LocalService.Message}
 
 // moved has the servers of a service of the cluster checked, since it has changed.
 func (f *follower) moved(namespace, name string) {
@@ -177,11 +177,11 @@ func (x *Extensions) write(ctx context.Context, key string, now status) bool {
 	of := objects.Ref{Row: x.row, Name: name, Sub: x.row.Subresource("status")}
 	_, err := x.cfg.Objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(obj document.Value) error {
 		conditions := obj.SetObject("status").SetArray("conditions")
-		have := conditions.ElementBy("type", policy.LocalService.Type)
+		have := conditions.ElementBy("type", kinds.LocalService.Type)
 		if have.Get("status").Equals(now.status) && have.Get("reason").Equals(now.reason) && have.Get("message").Equals(now.message) {
 			return objects.ErrNothing
 		}
-		api.Condition{Type: policy.LocalService.Type, Status: now.status, Reason: now.reason, Message: now.message}.Set(conditions, x.cfg.Objects.Now())
+		api.Condition{Type: kinds.LocalService.Type, Status: now.status, Reason: now.reason, Message: now.message}.Set(conditions, x.cfg.Objects.Now())
 		return nil
 	})})
 	if err != nil && ctx.Err() == nil && !api.IsReason(err, api.ReasonNotFound) {

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // registrationGroup is the group of API services.
@@ -46,7 +46,7 @@ func readService(obj document.Value) *service {
 	number := func(v document.Value) int { n, _ := v.Int(); return int(n) }
 	s := &service{GroupVersion: api.GroupVersion{Group: text(spec.Get("group")), Version: text(spec.Get("version")),
 		GroupPriority: number(spec.Get("groupPriorityMinimum")), VersionPriority: number(spec.Get("versionPriority"))}}
-	condition := obj.At("status", "conditions").ElementBy("type", policy.LocalService.Type)
+	condition := obj.At("status", "conditions").ElementBy("type", kinds.LocalService.Type)
 	s.available = status{text(condition.Get("status")), text(condition.Get("reason")), text(condition.Get("message"))}
 	if at := spec.Get("service"); at.Exists() && !at.IsNull() && s.Group != "" {
 		s.at = &destination{namespace: text(at.Get("namespace")), name: text(at.Get("name")), port: int32(number(at.Get("port"))),

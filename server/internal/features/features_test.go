@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/gen/gates"
 )
 
 func TestFeatures(t *testing.T) {
@@ -84,7 +84,7 @@ func TestFeaturesOfTheSpecification(t *testing.T) {
 
 // Every gate in the documents exists, and the help describes it.
 func TestFeaturesOfTheDocuments(t *testing.T) {
-	for name, fields := range generated.GatedFields() {
+	for name, fields := range gates.Fields() {
 		if !strings.Contains(alphaFeatures+betaFeatures+betaOffFeatures+deprecatedFeatures, name) {
 			t.Errorf("the documents name the gate %s, which does not exist", name)
 		}

@@ -3,7 +3,7 @@ package features
 import (
 	"strings"
 
-	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/gen/gates"
 )
 
 // knownFeatures are the gates of kube-apiserver 1.25, and those of features that
@@ -37,7 +37,7 @@ var knownFeatures = func() map[string]feature {
 		f.does = does
 		all[name] = f
 	}
-	for name, fields := range generated.GatedFields() {
+	for name, fields := range gates.Fields() {
 		f := all[name]
 		f.does = "objects keep " + fields
 		all[name] = f

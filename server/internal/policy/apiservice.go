@@ -4,20 +4,17 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
-
-// LocalService is the condition of an API service of this server itself.
-var LocalService = api.Condition{Type: "Available", Status: "True", Reason: "Local", Message: "Local APIServices are always available"}
 
 // CreateAPIService sets the condition that a group version of this server is available.
 func (p Policy) CreateAPIService(obj document.Value) {
 	if isSet(obj.At("spec", "service")) {
 		return
 	}
-	LocalService.Set(obj.SetObject("status").SetArray("conditions"), p.Now().UTC().Format(time.RFC3339))
+	kinds.LocalService.Set(obj.SetObject("status").SetArray("conditions"), p.Now().UTC().Format(time.RFC3339))
 }
 
 // onlyName checks the name of an object that can have one name only, and its

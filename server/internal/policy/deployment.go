@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
 )
 
 // UpdateDeployment makes a change of the annotations a new generation as well: they
@@ -34,7 +35,7 @@ func (Policy) SkipDeploymentSpec(spec document.Value) []string { return unaskedT
 func (Policy) SkipReplicaSetSpec(spec document.Value) []string { return unaskedTemplate(spec) }
 
 func unaskedTemplate(spec document.Value) []string {
-	if canSelect(spec.Get("selector")) {
+	if selector.Suitable(spec.Get("selector")) {
 		return nil
 	}
 	return []string{"template"}

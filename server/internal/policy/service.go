@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // headless is the cluster IP of a service without one.
@@ -9,16 +10,6 @@ const headless = "None"
 
 // The needs of the types of services.
 func needsClusterIP(kind string) bool { return kind != "ExternalName" }
-func needsNodePort(kind string) bool  { return kind == "NodePort" || kind == "LoadBalancer" }
-
-// NeedsNodePort reports whether the ports of a service are open on every node.
-func NeedsNodePort(spec document.Value) bool { return needsNodePort(spec.Get("type").Text()) }
-
-// NeedsHealthCheck reports whether a load balancer has to ask each node whether it has
-// pods.
-func NeedsHealthCheck(spec document.Value) bool {
-	return spec.Get("type").Equals("LoadBalancer") && spec.Get("externalTrafficPolicy").Equals("Local")
-}
 
 // DefaultServicePort sets the target port to the port.
 func (Policy) DefaultServicePort(port document.Value) {
@@ -77,9 +68,9 @@ func (Policy) UpdateService(obj, old document.Value) {
 	}
 	tellClusterIP(spec)
 	switch {
-	case needsNodePort(kind) && needsNodePort(was):
+	case kinds.NeedsNodePort(kind) && kinds.NeedsNodePort(was):
 		keepNodePorts(spec.Get("ports"), before.Get("ports"))
-	case needsNodePort(was):
+	case kinds.NeedsNodePort(was):
 		dropNodePorts(spec.Get("ports"), before.Get("ports"))
 		dropUnchanged(spec, before, "externalTrafficPolicy")
 	}
@@ -89,11 +80,11 @@ func (Policy) UpdateService(obj, old document.Value) {
 		obj.Get("status").SetObject("loadBalancer")
 	}
 	switch {
-	case NeedsHealthCheck(spec) && NeedsHealthCheck(before):
+	case kinds.NeedsHealthCheck(spec) && kinds.NeedsHealthCheck(before):
 		if port := before.Get("healthCheckNodePort"); port.Exists() && number(spec.Get("healthCheckNodePort")) == 0 {
 			spec.Put("healthCheckNodePort", port)
 		}
-	case NeedsHealthCheck(before):
+	case kinds.NeedsHealthCheck(before):
 		dropUnchanged(spec, before, "healthCheckNodePort")
 	}
 	if was == "LoadBalancer" && kind != was {

@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // kubeletPort is the port of every node's agent.
@@ -18,7 +19,7 @@ func (Policy) ValidateService(obj, _ document.Value) []schema.Cause {
 	if isEmpty(spec.Get("ports")) && !isHeadless && kind != "ExternalName" {
 		c.Required(member(spec, "ports"), "")
 	}
-	if isHeadless && needsNodePort(kind) {
+	if isHeadless && kinds.NeedsNodePort(kind) {
 		c.InvalidAt(member(spec, "clusterIPs")+"[0]", ips.Index(0), "may not be set to 'None' for "+kind+" services")
 	}
 	c.servicePorts(spec, kind)

@@ -72,7 +72,7 @@ func (c *causes) selected(chosen, template document.Value, kind string) bool {
 		c.notSelected(template, labels)
 	case isNothing(chosen):
 		c.Invalid(chosen, "empty selector is invalid for "+kind)
-	case !canSelect(chosen):
+	case !selector.Suitable(chosen):
 		return false
 	case !selector.ReadRequirements(chosen).Match(selector.ReadLabels(labels)):
 		c.notSelected(template, labels)

@@ -1039,8 +1039,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "readOnly", Type: 3, Number: 3},
 		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		196: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "absolute-path"}},
-		197: {Name: "core/v1.Namespace", Kind: schema.Object, Hook: 4, Elem: -1, Demands: &schema.Demands{State: []schema.Demand(nil), Change: []schema.Demand{
-			schema.Demand{If: []schema.Test(nil), Then: []schema.Test(nil), Finds: "cel.bind(want, has(self.metadata.deletionTimestamp) ? \"Terminating\" : \"Active\", self.status == oldSelf.status || self.status.phase == want ? [] : [{\"at\": \"status.Phase\", \"of\": \"status.phase\", \"why\": \"may only be \" + want}])", Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Turn: "", Hides: ""}}}, Fields: []schema.Field{
+		197: {Name: "core/v1.Namespace", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 36, Number: 1, Presence: schema.Always},

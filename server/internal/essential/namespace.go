@@ -1,4 +1,4 @@
-package policy
+package essential
 
 import (
 	"strings"
@@ -12,11 +12,11 @@ const (
 	// namespaceFinalizer keeps a namespace until its content is gone.
 	namespaceFinalizer = profile.MediaTypeWord
 	// namespaceLabel carries a namespace's own name, for selectors.
-	namespaceLabel = labelDomain + "/metadata.name"
+	namespaceLabel = profile.LabelDomain + "/metadata.name"
 )
 
 // DefaultNamespace labels a namespace with its name.
-func (Policy) DefaultNamespace(obj document.Value) {
+func (Rules) DefaultNamespace(obj document.Value) {
 	meta := obj.Get("metadata")
 	if name := meta.Get("name").Text(); name != "" {
 		meta.SetObject("labels").SetString(namespaceLabel, name)
@@ -25,8 +25,8 @@ func (Policy) DefaultNamespace(obj document.Value) {
 
 // CreateNamespace initialises a namespace. The label is set here too, because a generated
 // name is not known before.
-func (p Policy) CreateNamespace(obj document.Value) {
-	p.DefaultNamespace(obj)
+func (r Rules) CreateNamespace(obj document.Value) {
+	r.DefaultNamespace(obj)
 	obj.SetObject("status").SetString("phase", "Active")
 	finalizers := obj.SetObject("spec").SetArray("finalizers")
 	if !finalizers.HasText(namespaceFinalizer) {
@@ -36,15 +36,24 @@ func (p Policy) CreateNamespace(obj document.Value) {
 
 // UpdateNamespace keeps the finalizers, which only the finalize subresource
 // changes, and the label.
-func (p Policy) UpdateNamespace(obj, old document.Value) {
-	keep(obj.SetObject("spec"), old.Get("spec"), "finalizers")
-	p.DefaultNamespace(obj)
+func (r Rules) UpdateNamespace(obj, old document.Value) {
+	obj.SetObject("spec").Put("finalizers", old.At("spec", "finalizers"))
+	r.DefaultNamespace(obj)
 }
 
-// ValidateNamespace checks the names of the finalizers, which are reported
-// at the list unless only they have changed.
-func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
-	var c causes
+// ValidateNamespace checks that a changed status has the phase of the namespace, and the
+// names of the finalizers, which are reported at the list unless only they have changed.
+func (Rules) ValidateNamespace(obj, old document.Value) []schema.Cause {
+	var c document.Causes
+	if status := obj.Get("status"); old.Exists() && !document.Equal(status, old.Get("status")) {
+		want := "Active"
+		if obj.At("metadata", "deletionTimestamp").Exists() {
+			want = "Terminating"
+		}
+		if phase := status.Get("phase"); phase.Text() != want {
+			c.InvalidAt("status.Phase", phase, "may only be "+want)
+		}
+	}
 	list := obj.At("spec", "finalizers")
 	finalizes := old.Exists() && !document.Equal(list, old.At("spec", "finalizers"))
 	for _, finalizer := range list.Elements() {
@@ -60,5 +69,5 @@ func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 			c.InvalidAt(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
-	return c.Causes
+	return c
 }
