@@ -25,13 +25,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/parts"
 	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Config describes one server. The zero value of every field is its default, so
-// Config{InMemory: true} is a complete configuration: a server on a free loopback port
-// that forgets everything when it stops.
+// Config{InMemory: true, Builtin: builtin.Groups()} is a complete configuration: a server on
+// a free loopback port that forgets everything when it stops.
 //
 // Start works on its own copy, after setDefaults and Validate.
 type Config struct {
@@ -100,8 +100,12 @@ type Config struct {
 	// DisableProfiling turns off /debug/pprof/.
 	DisableProfiling bool
 
-	// API is the API of another module, served with the built-in groups: what New of its
-	// generated package gen/api returns. Default: none.
+	// Builtin are the built-in groups: builtin.Groups(). Default: none, which leaves a
+	// server of the API with namespaces, roles and reviews of access, and without
+	// custom resources, extension servers, service accounts and admission.
+	Builtin parts.Builtin
+	// API is the API of another module: what New of its generated package gen/api returns.
+	// Default: none.
 	API *api.API
 
 	// Logger receives log messages. Default: nothing is logged.
@@ -109,10 +113,10 @@ type Config struct {
 	// Clock is the time of day; nil for time.Now.
 	Clock func() time.Time
 
-	durations     durations                               // nil: those of production
-	wrapStore     func(store.Store) store.Store           // nil; tests wrap the store
-	wrapAdmission func(objects.Admitter) objects.Admitter // nil; tests observe admission
-	groups        func(policy.Policy) []*api.GroupVersion // nil for the generated catalog; tests serve other documents
+	durations     durations                                                                      // nil: those of production
+	wrapStore     func(store.Store) store.Store                                                  // nil; tests wrap the store
+	wrapAdmission func(objects.Admitter) objects.Admitter                                        // nil; tests observe admission
+	groups        func(clock func() time.Time, on func(feature string) bool) []*api.GroupVersion // nil for those of Builtin; tests serve other documents
 }
 
 // The parts of Config, each of the room that it configures.
@@ -167,9 +171,6 @@ func (c *Config) setDefaults() {
 		c.CertDir = ""
 	case c.DataDir != "":
 		c.PKI.SetDefaults(c.DataDir)
-	}
-	if c.groups == nil {
-		c.groups = catalogOf
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
@@ -112,7 +113,7 @@ func (s *Server) routes() http.Handler {
 		}
 	}
 	rt.Add("/.well-known/openid-configuration", front.Target{Endpoint: s.endpoints.IssuerConfiguration, OwnRepresentation: true})
-	rt.Add(keysPath, front.Target{Endpoint: s.endpoints.IssuerKeys, OwnRepresentation: true})
+	rt.Add(endpoints.KeysPath, front.Target{Endpoint: s.endpoints.IssuerKeys, OwnRepresentation: true})
 	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, !s.cfg.DisableProfiling))
 	return rt
 }

@@ -2,30 +2,17 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"os"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
-	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conversionreview"
-	"github.com/capstan-dev/capstan/server/internal/definitions"
-	"github.com/capstan-dev/capstan/server/internal/extensions"
-	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
-	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
-	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/policy"
-	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -65,6 +52,7 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.control = operate.Listen(s.cfg.DataDir, engine, cipher.Form, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
 	}
 	s.metrics = newMetrics(s, engine.Stats)
+	s.core.Store, s.core.Shown, s.core.Metrics = s.store, s.shown, s.metrics
 	return s.openTracing()
 }
 
@@ -85,73 +73,31 @@ func (s *Server) reloadCipher() {
 	}, s.cfg.EncryptionConfigFile)
 }
 
-// openDefinitions reads the definitions of custom resources and serves their resources,
-// before requests are answered.
-func (s *Server) openDefinitions(ctx context.Context) error {
-	rows, err := customRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversionreview.New(spec, s.backends) })
-	if err != nil {
-		return err
-	}
-	s.definitions, err = registrar.Open(ctx, registrar.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown,
-		Catalog: s.catalog, Objects: s.objects, Rows: rows, Logger: s.log, Retry: s.cfg.durations.Retry, Idle: s.cfg.durations.Types})
-	return err
-}
-
-// customRows makes rows of definitions, with converters for those that have a webhook.
-func customRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
-	meta, err := definitions.NewMeta(generated.Meta())
-	if err != nil {
-		return nil, err
-	}
-	rows := &definitions.Rows{Meta: meta, Converter: converter}
-	if deployments := snapshot.Resource("apps", "v1", "deployments"); deployments != nil {
-		rows.Scale = *deployments.Subresource("scale")
-	}
-	return rows, nil
-}
-
-func definitionsRow(snapshot *catalog.Snapshot) *catalog.Row {
-	return snapshot.Stored(objects.DefinitionGroup, "customresourcedefinitions")
-}
-
-// MigrateStore runs a migration on the store of a data directory without a server that
-// serves the built-in groups and an API, which may be nil. Steps
+// MigrateStore runs a migration on the store of a data directory without a server of the
+// configuration. Steps
 // are reported at most once a second, problems all; objects that a webhook would have to
 // convert are problems. The next call continues a migration that the end of ctx
 // interrupted. Errors: store.ErrLocked when a server uses the directory, and those of the
 // store.
-func MigrateStore(ctx context.Context, more *api.API, dataDir, encryptionConfigFile string, report func(operate.Step)) error {
-	cipher, err := encryption.Read(encryptionConfigFile, catalog.ResourceOfKey)
+func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) error {
+	c.setDefaults()
+	cipher, err := encryption.Read(c.EncryptionConfigFile, catalog.ResourceOfKey)
 	if err != nil {
 		return err
 	}
 	defer cipher.Close()
-	groups, err := joined(catalogOf(policy.New(time.Now)), more)
+	groups, err := c.allGroups(func(string) bool { return false })
 	if err != nil {
 		return err
 	}
-	snapshot := catalog.New(groups, generated.Meta()).Snapshot()
-	rows, err := customRows(snapshot, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
-	if err != nil {
-		return err
-	}
+	snapshot := catalog.New(groups, &metav1.Table).Snapshot()
 	custom := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
-		return registrar.Kinds(ctx, s, definitionsRow(snapshot), rows)
+		if c.Builtin == nil {
+			return stored.Kinds{}, nil
+		}
+		return c.Builtin.CustomKinds(ctx, snapshot, s)
 	}
-	return operate.MigrateStore(ctx, dataDir, cipher, stored.NewKinds(snapshot), custom, report)
-}
-
-// openExtensions follows the API services of extension servers.
-func (s *Server) openExtensions(ctx context.Context) (err error) {
-	s.forwarder = &forward.Forwarder{Log: s.log, Sweeper: s.sweeper, Proxied: s.keys.UntrustedHeaders(), Stopping: s.stopping}
-	s.extensions, err = extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: s.backends, Forwarder: s.forwarder, Metrics: s.metrics.Extensions,
-		Certificate: func() *tls.Certificate { return s.keys.Credentials().FrontProxy() }, ForwardRedirects: s.cfg.ForwardExtensionRedirects, Times: s.cfg.durations.ExtensionServers})
-	return err
-}
-
-// agents connects to nodes and pods.
-func (s *Server) agents() *agents.Agents {
-	return agents.New(s.cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() })
+	return operate.MigrateStore(ctx, c.DataDir, cipher, stored.NewKinds(snapshot), custom, report)
 }
 
 // addAgentFlags defines the flags of connections to nodes and pods.

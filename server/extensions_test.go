@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
@@ -134,7 +135,7 @@ func TestAuthenticatingProxy(t *testing.T) {
 // does not start.
 func TestOneAuthorityOfClientsAndProxies(t *testing.T) {
 	ca := certificates(t).OwnCA
-	cfg := server.Config{InMemory: true}
+	cfg := server.Config{Builtin: cluster.Builtin{}, InMemory: true}
 	cfg.ClientCAFile, cfg.RequestHeaderClientCAFile = file(t, ca), file(t, ca)
 	s, err := server.Start(t.Context(), cfg)
 	if err == nil {

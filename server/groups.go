@@ -2,19 +2,21 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
-	"github.com/capstan-dev/capstan/internal/gen/openapi"
+	"github.com/capstan-dev/capstan/internal/gen/essential"
+	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
+	rules "github.com/capstan-dev/capstan/server/internal/essential"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/parts"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
@@ -30,9 +32,7 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 		s.log.Warn(w)
 	}
 	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[features.PriorityFairness]
-	rules := policy.New(cfg.Clock)
-	rules.Features = s.features.On
-	groups, err := joined(cfg.groups(rules), cfg.API)
+	groups, err := cfg.allGroups(s.features.On)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,12 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	if !s.features[features.VersionHashes] {
 		features.HideStorageHashes(groups)
 	}
-	s.catalog = catalog.New(groups, generated.Meta())
+	s.catalog = catalog.New(groups, &metav1.Table)
+	s.core = &parts.Core{Log: s.log, Clock: cfg.Clock, Catalog: s.catalog, Host: s.host, Stopping: s.stopping, Settings: cfg.settings()}
+	if cfg.Builtin == nil {
+		return groups, nil
+	}
+	s.rooms = cfg.Builtin.Rooms(s.core)
 	return groups, checkNeeded(s.catalog.Snapshot())
 }
 
@@ -68,18 +73,42 @@ func joined(groups []*api.GroupVersion, more *api.API) ([]*api.GroupVersion, err
 	return groups, nil
 }
 
+// allGroups are the built-in group versions, or the essential ones, with those of the API.
+func (c *Config) allGroups(on func(feature string) bool) ([]*api.GroupVersion, error) {
+	switch {
+	case c.groups != nil:
+		return joined(c.groups(c.Clock, on), c.API)
+	case c.Builtin != nil:
+		return joined(c.Builtin.Groups(c.Clock, on), c.API)
+	case c.API == nil:
+		return nil, errors.New("nothing to serve: set the API of the configuration, or its Builtin groups")
+	}
+	return joined(essentials().Groups(), c.API)
+}
+
+// essentials are the kinds of a server without the built-in groups.
+func essentials() *api.API { return essential.New(rules.Rules{}) }
+
 // documents are the generated OpenAPI documents.
 func (c *Config) documents() []api.Documents {
-	all := []api.Documents{openapi.Documents()}
+	var all []api.Documents
+	if c.Builtin != nil {
+		all = append(all, c.Builtin.Documents())
+	} else {
+		all = append(all, essentials().Documents)
+	}
 	if c.API != nil {
 		all = append(all, c.API.Documents)
 	}
 	return all
 }
 
-// catalogOf is the catalog of the documents, with the rules that they name.
-func catalogOf(rules policy.Policy) []*api.GroupVersion {
-	return generated.New(rules, conversion.Hooks{})
+// settings are those of the rooms of the built-in groups.
+func (c *Config) settings() parts.Settings {
+	return parts.Settings{Authentication: c.Authentication, AuthorizationModes: c.AuthorizationModes, Addresses: &c.Addresses, Admission: c.Admission, Agents: c.Agents, Controllers: c.Controllers,
+		MaxRequestBytes: c.MaxRequestBytes, EnableAggregatorRouting: c.EnableAggregatorRouting, ForwardExtensionRedirects: c.ForwardExtensionRedirects,
+		KnownAs: net.JoinHostPort(cmp.Or(c.ExternalHostname, c.AdvertiseAddress, c.BindAddress), fmt.Sprint(c.SecurePort)),
+		Retry:   c.durations.Retry, Types: c.durations.Types, Extensions: c.durations.ExtensionServers}
 }
 
 const (
@@ -87,7 +116,7 @@ const (
 	schedulingGroup  = "scheduling." + profile.GroupSuffix
 )
 
-// needed are the resource types that the server itself uses.
+// needed are the built-in resource types that the server itself uses.
 var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"", "limitranges"}, {"", "resourcequotas"}, {"policy", "poddisruptionbudgets"},
 	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"},
 	{rbac.Group, "roles"}, {rbac.Group, "clusterroles"}, {rbac.Group, "rolebindings"}, {rbac.Group, "clusterrolebindings"}}

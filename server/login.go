@@ -2,12 +2,9 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"crypto"
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
@@ -15,41 +12,23 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/webhook"
-	"github.com/capstan-dev/capstan/server/internal/accounts"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
-	"github.com/capstan-dev/capstan/server/internal/nodes"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
-// openAuthentication makes the chain of the configured authenticators, and the issuer of
-// tokens.
+// openAuthentication makes the chain of the configured authenticators.
 func (s *Server) openAuthentication() error {
 	cfg := &s.cfg
-	signing, err := s.keys.SigningKey()
-	if err != nil {
-		return fmt.Errorf("service account signing key: %w", err)
+	tokens := authn.TokenUnion{s.keys}
+	if s.rooms != nil {
+		more, err := s.rooms.Logins()
+		if err != nil {
+			return err
+		}
+		tokens = append(tokens, more...)
 	}
-	if s.issuer, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], signing); err != nil {
-		return fmt.Errorf("service account signing key: %w", err)
-	}
-	keys, err := s.keys.AccountKeys(signing)
-	if err != nil {
-		return fmt.Errorf("service account keys: %w", err)
-	}
-	if s.issuerDocuments, err = newIssuerDocuments(cfg, keys); err != nil {
-		return fmt.Errorf("service account keys: %w", err)
-	}
-	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
-	ofAccounts := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
-		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects})
-	s.metrics.Count("serviceaccount_valid_tokens_total", "Requests by tokens of service accounts that end by themselves.", &ofAccounts.Uses.Valid)
-	s.metrics.Count("serviceaccount_stale_tokens_total", "Requests by tokens of service accounts that should have been renewed.", &ofAccounts.Uses.Stale)
-	s.metrics.Count("serviceaccount_legacy_tokens_total", "Requests by tokens of service accounts in secrets.", &ofAccounts.Uses.Legacy)
-	tokens := authn.TokenUnion{s.keys, ofAccounts}
-	if cfg.EnableBootstrapTokenAuth {
-		tokens = append(tokens, accounts.BootstrapTokens{Objects: objects, Clock: cfg.Clock})
-	}
+	var err error
 	if cfg.OIDCIssuerURL != "" {
 		if s.openID, err = openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery}); err != nil {
 			return fmt.Errorf("ID tokens: %w", err)
@@ -97,40 +76,28 @@ func webhookOf(file string) (*webhook.Client, error) {
 	return webhook.New(target, nil)
 }
 
-// keysPath is the path of the public keys of service accounts' tokens.
-const keysPath = "/openid/v1/jwks"
-
-// newIssuerDocuments makes the documents about the issuer of tokens; nil for one that is
-// not a URL by which others could find them.
-func newIssuerDocuments(c *Config, keys []crypto.PublicKey) (*authn.IssuerDocuments, error) {
-	issuer, err := url.Parse(c.ServiceAccountIssuers[0])
-	if err != nil || issuer.Scheme != "https" || issuer.RawQuery != "" || issuer.Fragment != "" {
-		return nil, nil
-	}
-	at := c.ServiceAccountKeysURL
-	if at == "" {
-		at = "https://" + net.JoinHostPort(cmp.Or(c.ExternalHostname, c.AdvertiseAddress, c.BindAddress), fmt.Sprint(c.SecurePort)) + keysPath
-	}
-	return authn.NewIssuerDocuments(issuer.String(), at, keys)
-}
-
 // openAuthorization makes the authorizer of the configured modes.
 func (s *Server) openAuthorization(ctx context.Context) (err error) {
 	if s.rbac, err = rbac.Open(ctx, rbac.Config{Store: s.store, Catalog: s.catalog, Logger: s.log}); err != nil {
 		return err
 	}
-	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode) {
-		if s.nodes, err = nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log}); err != nil {
+	s.core.RBAC = s.rbac
+	policies := authz.Policies{RBAC: s.rbac}
+	switch {
+	case s.rooms != nil:
+		if policies.Node, err = s.rooms.Nodes(ctx); err != nil {
 			return err
 		}
+	case slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode):
+		return fmt.Errorf("authorization mode: %s needs the built-in groups, which this server does not have; leave it out", authz.ModeNode)
 	}
-	policies := authz.Policies{RBAC: s.rbac, Node: s.nodes}
 	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook) {
 		if policies.Webhook, err = newAuthorizationWebhook(&s.cfg); err != nil {
 			return fmt.Errorf("authorization webhook: %w", err)
 		}
 	}
 	s.authz, err = authz.New(s.cfg.Authorization, policies)
+	s.core.Authz = s.authz
 	return err
 }
 

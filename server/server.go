@@ -20,7 +20,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
-	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/index"
@@ -31,28 +30,20 @@ import (
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
-	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
-	"github.com/capstan-dev/capstan/server/internal/admissionpolicies"
-	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
-	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
-	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
-	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
-	"github.com/capstan-dev/capstan/server/internal/nodes"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/parts"
 	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
-	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
@@ -63,50 +54,40 @@ import (
 // Invariants: the fields above limits are set by Start and never change; requests are
 // counted in intake, so that Shutdown can wait for them before it closes the store.
 type Server struct {
-	cfg             Config
-	log             *slog.Logger
-	features        features.Gates
-	catalog         *catalog.Catalog
-	kept            *admissionobjects.Objects
-	webhooks        *admissionwebhooks.Webhooks
-	quotas          *quota.Quotas
-	policies        *admissionpolicies.Policies
-	services        *addresses.Services
-	backends        *backends.Backends
-	extensions      *extensions.Extensions
-	forwarder       *forward.Forwarder
-	store           store.Store
-	cipher          *encryption.Cipher   // nil for none
-	shown           *stored.CurrentStore // is in store
-	definitions     *registrar.Follower
-	control         *operate.Socket // nil when the store has no files
-	hub             *watch.Hub
-	headers         *index.Index
-	objects         *objects.Objects
-	front           *front.Front
-	verbs           *verbs.Verbs
-	endpoints       *endpoints.Endpoints
-	controllers     *controllers.Controllers
-	limits          *front.Limits
-	flow            *flowcontrol.Control // nil without priority and fairness
-	authn           authn.Authenticator
-	authz           authz.Authorizer
-	rbac            *rbac.Policy
-	nodes           *nodes.Authorizer // nil unless the authorization mode Node is on
-	admission       objects.Admitter
-	reader          *objects.Reader
-	decodeLimits    document.Limits
-	keys            *pki.Keyring
-	tokens          authn.TokenAuthenticator
-	issuer          *authn.TokenIssuer
-	openID          *openid.Authenticator  // nil without an issuer of ID tokens
-	issuerDocuments *authn.IssuerDocuments // nil when the issuer is not a URL
-	metrics         *metrics.Metrics
-	audit           *audit.Recorder // nil when nothing is recorded
-	spans           *otlp.Sender    // nil when no spans are recorded
-	tracer          *tracing.Tracer // the same
-	listener        net.Listener
-	http            *http.Server
+	cfg          Config
+	log          *slog.Logger
+	core         *parts.Core
+	rooms        parts.Rooms // of the built-in groups; nil without them
+	features     features.Gates
+	catalog      *catalog.Catalog
+	store        store.Store
+	cipher       *encryption.Cipher   // nil for none
+	shown        *stored.CurrentStore // is in store
+	control      *operate.Socket      // nil when the store has no files
+	hub          *watch.Hub
+	headers      *index.Index
+	objects      *objects.Objects
+	front        *front.Front
+	verbs        *verbs.Verbs
+	endpoints    *endpoints.Endpoints
+	controllers  *controllers.Controllers
+	limits       *front.Limits
+	flow         *flowcontrol.Control // nil without priority and fairness
+	authn        authn.Authenticator
+	authz        authz.Authorizer
+	rbac         *rbac.Policy
+	admission    objects.Admitter
+	reader       *objects.Reader
+	decodeLimits document.Limits
+	keys         *pki.Keyring
+	tokens       authn.TokenAuthenticator
+	openID       *openid.Authenticator // nil without an issuer of ID tokens
+	metrics      *metrics.Metrics
+	audit        *audit.Recorder // nil when nothing is recorded
+	spans        *otlp.Sender    // nil when no spans are recorded
+	tracer       *tracing.Tracer // the same
+	listener     net.Listener
+	http         *http.Server
 
 	sweeper  *conns.Sweeper
 	leaving  atomic.Bool // stopping: /readyz fails
@@ -131,13 +112,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.controllers.Start()
-	s.controllers.Run(s.definitions.Run)
-	s.controllers.Run(s.extensions.Run)
+	if s.rooms != nil {
+		s.rooms.Run(s.controllers, s.hub)
+	}
 	if s.flow != nil {
 		s.controllers.Run(s.flow.Lend)
-	}
-	if controller.Enabled(s.cfg.Controllers, controller.PolicyStatus) {
-		s.controllers.Run(func(ctx context.Context) { s.policies.CheckTypes(ctx, s.objects) })
 	}
 	go s.sweeper.Run(s.done)
 	go s.serve(ctx)
@@ -160,6 +139,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
 	}
+	s.core.Keys = s.keys
 	s.reloadCipher()
 	if err := s.openAuthentication(); err != nil {
 		return err
@@ -168,27 +148,28 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.reader = objects.NewReader(s.store, s.catalog, cfg.durations.Soon)
-	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
-		return err
+	s.core.Reader = s.reader
+	var services *addresses.Services
+	s.admission = none{}
+	if s.rooms != nil {
+		if s.admission, services, err = s.rooms.Writes(ctx); err != nil {
+			return err
+		}
 	}
-	if s.backends, err = backends.Open(ctx, backends.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host}); err != nil {
-		return err
+	if cfg.wrapAdmission != nil {
+		s.admission = cfg.wrapAdmission(s.admission)
 	}
-	if err := s.openAdmission(ctx); err != nil {
-		return err
-	}
-	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
-	if err := s.openDefinitions(ctx); err != nil {
-		return err
-	}
+	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
 	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
-	if err := s.openExtensions(ctx); err != nil {
-		return err
+	s.core.Objects, s.core.Sweeper = s.objects, s.sweeper
+	if s.rooms != nil {
+		if err := s.rooms.Types(ctx); err != nil {
+			return err
+		}
 	}
 	s.controllers = s.newControllers()
 	s.controllers.DefinitionsKnown()
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
-	s.definitions.Announce(s.hub)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.openFlowControl(ctx); err != nil {
 		return err
@@ -212,9 +193,13 @@ func (s *Server) newControllers() *controllers.Controllers {
 	if cfg.Listener != nil {
 		address = ""
 	}
-	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
+	config := controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: address, Port: s.port,
-		Elsewhere: s.extensions, Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys, Issuer: s.issuer, Authz: s.authz, Quotas: s.quotas})
+		Objects: s.objects, Store: s.store, Catalog: s.catalog, Keys: s.keys, Authz: s.authz}
+	if s.rooms != nil {
+		s.rooms.Equip(&config)
+	}
+	return controllers.New(config)
 }
 
 // port is the port that the server listens on.
@@ -238,15 +223,21 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 		return err
 	}
 	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
-	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
+	fronts := front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
 		Requests: cfg.Requests, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
-		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Flow: s.flow, Gather: gather, Metrics: s.metrics, Audit: s.audit, Tracer: s.tracer, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
+		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Flow: s.flow, Gather: gather, Metrics: s.metrics, Audit: s.audit, Tracer: s.tracer, Sweeper: s.sweeper, VerbsOf: d.verbsOf}
+	answers := endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
+		DecodeLimits: s.decodeLimits, Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: s.authz,
+		KeepTokenExpiration: cfg.KeepTokenExpiration, Tokens: s.tokens, Metrics: s.metrics, Checks: s.healthChecks}
+	if s.rooms != nil {
+		s.rooms.Answer(&fronts, &answers)
+	}
+	s.front = front.New(fronts)
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
-	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
-		DecodeLimits: s.decodeLimits, Front: s.front, Verbs: s.verbs, Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: s.authz,
-		Issuer: s.issuer, IssuerDocuments: s.issuerDocuments, KeepTokenExpiration: cfg.KeepTokenExpiration, Tokens: s.tokens, Metrics: s.metrics, Agents: s.agents(), Forwarder: s.forwarder, Checks: s.healthChecks})
+	answers.Front, answers.Verbs = s.front, s.verbs
+	s.endpoints = endpoints.New(answers)
 	s.dispatch(d)
 	return d.check(groups)
 }

@@ -81,30 +81,13 @@ func (s *Server) closeParts() error {
 	if s.hub != nil {
 		s.hub.Close()
 	}
-	if s.services != nil {
-		s.services.Close()
+	if s.rooms != nil {
+		s.rooms.Close()
 	}
-	s.extensions.Close()
 	s.openID.Close()
 	s.flow.Close()
 	if s.rbac != nil {
 		s.rbac.Close()
-	}
-	if s.nodes != nil {
-		s.nodes.Close()
-	}
-	if s.policies != nil {
-		s.policies.Close()
-	}
-	if s.webhooks != nil {
-		s.webhooks.Close()
-	}
-	s.quotas.Close()
-	if s.backends != nil {
-		s.backends.Close()
-	}
-	if s.kept != nil {
-		s.kept.Close()
 	}
 	if s.headers != nil {
 		s.headers.Close()

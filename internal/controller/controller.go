@@ -57,8 +57,9 @@ type Config struct {
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds     map[Kind]string
-	Custom    Custom // nil for none
-	Elsewhere Elsewhere
+	Makers    []Maker   // nil for Core
+	Custom    Custom    // nil for none
+	Elsewhere Elsewhere // nil for nothing
 
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	// SecretToken makes the token of a service account, by name and uid, for a secret.
@@ -84,6 +85,20 @@ type Elsewhere interface {
 	// Count counts the objects of a resource in a namespace. Errors: ErrUnknownKind, and
 	// those of the server.
 	Count(ctx context.Context, namespace, group, plural string) (int, error)
+}
+
+// nowhere keeps nothing.
+type nowhere struct{}
+
+func (nowhere) EmptyNamespace(context.Context, string) (map[string]int, []error, []error) {
+	return map[string]int{}, nil, nil
+}
+func (nowhere) Keeps(string) bool { return false }
+func (nowhere) Find(context.Context, string, string, string, string) ([]byte, error) {
+	return nil, ErrUnknownKind
+}
+func (nowhere) Count(context.Context, string, string, string) (int, error) {
+	return 0, ErrUnknownKind
 }
 
 // Custom are the resource types that come and go while controllers run. A type that does
@@ -122,31 +137,51 @@ type Manager struct {
 	wg   sync.WaitGroup
 }
 
-// Start starts the selected controllers and returns at once. Stop must be called before
-// the store is closed.
-func Start(cfg Config) *Manager {
-	ctx, stop := context.WithCancel(context.Background())
-	c := newCluster(cfg)
-	m := &Manager{stop: stop, feed: newFeed(c)}
-	for _, made := range []struct {
-		name, account string
-		new           func(context.Context, *cluster) handler
-	}{
+// Maker makes a controller.
+type Maker struct {
+	name, account string
+	new           func(context.Context, *cluster) handler
+}
+
+// Core makes the controllers that every server has.
+func Core() []Maker {
+	return []Maker{
 		{Namespace, "namespace-controller", newNamespaces},
 		{GarbageCollector, "generic-garbage-collector", newCollector},
+		{RoleAggregation, "clusterrole-aggregation-controller", newAggregation},
+	}
+}
+
+// All makes all controllers.
+func All() []Maker {
+	return append(Core(), []Maker{
 		{ServiceAccount, "service-account-controller", newServiceAccounts},
 		{RootCA, "root-ca-cert-publisher", newRootCA},
 		{AccountToken, "service-account-token-controller", newAccountTokens},
 		{ClaimProtection, "pvc-protection-controller", newClaimProtection},
 		{VolumeProtection, "pv-protection-controller", newVolumeProtection},
-		{RoleAggregation, "clusterrole-aggregation-controller", newAggregation},
 		{Approver, "certificate-controller", newApprover},
 		{Signer, "certificate-controller", newSigner},
 		{Cleaner, "certificate-controller", newCleaner},
 		{BootstrapSigner, "bootstrap-signer", newInfoSigner},
 		{TokenCleaner, "token-cleaner", newTokenCleaner},
 		{ResourceQuota, "resourcequota-controller", newQuotas},
-	} {
+	}...)
+}
+
+// Start starts the selected controllers and returns at once. Stop must be called before
+// the store is closed.
+func Start(cfg Config) *Manager {
+	ctx, stop := context.WithCancel(context.Background())
+	c := newCluster(cfg)
+	m := &Manager{stop: stop, feed: newFeed(c)}
+	if cfg.Elsewhere == nil {
+		cfg.Elsewhere = nowhere{}
+	}
+	if cfg.Makers == nil {
+		cfg.Makers = Core()
+	}
+	for _, made := range cfg.Makers {
 		if made.name == ResourceQuota && cfg.Quotas == nil {
 			continue
 		}

@@ -13,10 +13,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/builtin"
 )
 
 // capstan is the program with the built-in groups.
-var capstan = program{name: "capstan"}
+var capstan = program{"capstan", server.Config{Builtin: builtin.Groups()}}
 
 // command runs one command line to its end.
 func command(args ...string) (code int, stdout, stderr string) {

@@ -57,7 +57,9 @@ func (p program) migrate(ctx context.Context, dataDir, encryption string, out io
 		}
 		last = s
 	}
-	err := server.MigrateStore(ctx, p.cfg.API, dataDir, encryption, report)
+	cfg := p.cfg
+	cfg.DataDir, cfg.EncryptionConfigFile = dataDir, encryption
+	err := server.MigrateStore(ctx, cfg, report)
 	if errors.Is(err, store.ErrLocked) {
 		err = operate.Client{DataDir: dataDir}.Migrate(ctx, report)
 	}

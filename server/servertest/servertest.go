@@ -10,6 +10,7 @@ import (
 
 	"github.com/capstan-dev/capstan/client"
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/builtin"
 )
 
 // stopTimeout is how long a server may take to end.
@@ -23,7 +24,7 @@ type Server struct {
 
 // Start starts a server that ends with the test. It has no controllers, so that nothing
 // changes unless the test does it, and pods need no account; change adapts its configuration
-// before.
+// before. It has the built-in groups, unless change sets Builtin to nil.
 func Start(t testing.TB, change ...func(*server.Config)) *Server {
 	t.Helper()
 	s, stop, err := Run(change...)
@@ -40,7 +41,7 @@ func Start(t testing.TB, change ...func(*server.Config)) *Server {
 
 // Run is Start for programs that are not a test: stop ends the server.
 func Run(change ...func(*server.Config)) (s *Server, stop func() error, err error) {
-	config := server.Config{InMemory: true}
+	config := server.Config{InMemory: true, Builtin: builtin.Groups()}
 	config.Controllers = []string{"-*"}
 	config.DisableAdmissionPlugins = []string{"ServiceAccount"}
 	for _, f := range change {

@@ -35,6 +35,7 @@ type scaffoldOf struct {
 	Hook                    bool   // the kind has a validation hook
 	Go                      string // the least release of Go: "1.26.8"
 	CapstanVersion, Replace string // Replace is a folder, "" for none
+	Builtin                 bool   // the program has the built-in groups too
 }
 
 // Plural is "Trucks", Article "a", Upper "A".
@@ -135,6 +136,7 @@ func newAPI(root string) *cobra.Command {
 			return err
 		},
 	}
+	c.Flags().BoolVar(&s.Builtin, "builtin", true, "serve the built-in groups too; without them the program has half the size, and namespaces, roles and reviews of access")
 	c.Flags().StringVar(&dir, "dir", "", "the new folder")
 	c.Flags().StringVar(&s.Module, "module", "", "import path of the module (default: the group)")
 	c.Flags().StringVar(&s.Version, "version", "v1beta1", "the first version")

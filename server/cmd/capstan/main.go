@@ -3,7 +3,8 @@ package main
 
 import (
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/builtin"
 	"github.com/capstan-dev/capstan/server/command"
 )
 
-func main() { command.Main("capstan", server.Config{}) }
+func main() { command.Main("capstan", server.Config{Builtin: builtin.Groups()}) }

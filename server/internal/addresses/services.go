@@ -106,7 +106,7 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 // them in. old is the service that it replaces, absent on create. settle ends the claim;
 // it is nil for other objects. Errors: 422, or 500 when a range is exhausted.
 func (v *Services) Claim(of *catalog.Row, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
-	if of != v.Row {
+	if v == nil || of != v.Row {
 		return nil, nil
 	}
 	meta := obj.Get("metadata")

@@ -171,7 +171,9 @@ func New(objects Objects, config Config) *Chain {
 	c := &Chain{objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
 		images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
 	c.admitters.timing, c.after.timing = config.Timings.Timing("", "admit"), config.Timings.Timing("", "validate")
+	rules := rules()
 	for _, p := range plugins {
+		p.rule = rules[p.name]
 		if !config.on(&p) {
 			continue
 		}

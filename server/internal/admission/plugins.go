@@ -13,11 +13,17 @@ import (
 // check, which comes after it and may not, or both are set; neither for a plug-in
 // whose rule other code keeps.
 type plugin struct {
-	name         string
+	name     string
+	deletes  bool // handles deletes too
+	connects bool // handles connections too
+	optional bool // off unless it is enabled
+	rule
+}
+
+// rule is the code of a plug-in. It is apart from the names, which servers without plug-ins
+// have too.
+type rule struct {
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
-	deletes      bool                                                                         // handles deletes too
-	connects     bool                                                                         // handles connections too
-	optional     bool                                                                         // off unless it is enabled
 	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
 }
 
@@ -41,41 +47,80 @@ const (
 // plugins are all plug-ins of 1.25, and those of policies, in the order in which they run.
 var plugins = [...]plugin{
 	{name: "AlwaysAdmit", optional: true},
-	{name: "NamespaceAutoProvision", waits: awaitsNamespace, optional: true}, // objects.Config.ProvidesNamespaces
-	{name: "NamespaceLifecycle"},                                             // nothing is created in a missing or terminating namespace
+	{name: "NamespaceAutoProvision", optional: true}, // objects.Config.ProvidesNamespaces
+	{name: "NamespaceLifecycle"},                     // nothing is created in a missing or terminating namespace
 	{name: "NamespaceExists", optional: true},
-	{name: "SecurityContextDeny", check: (*Chain).denyContexts, optional: true},
-	{name: "LimitPodHardAntiAffinityTopology", check: (*Chain).limitAntiAffinity, optional: true},
-	{name: "LimitRanger", admit: (*Chain).fillLimits, check: (*Chain).checkLimits},
-	{name: "ServiceAccount", admit: (*Chain).serviceAccount, waits: awaitsAccount},
-	{name: "NodeRestriction", admit: (*Chain).restrictNode, deletes: true, optional: true},
-	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
-	{name: "AlwaysPullImages", admit: (*Chain).pullImages, check: (*Chain).checkPulling, optional: true},
-	{name: "ImagePolicyWebhook", check: (*Chain).reviewImages, waits: awaitsImages, optional: true},
-	{name: "PodSecurity", check: (*Chain).podSecurity, waits: awaitsPods},
-	{name: "PodNodeSelector", admit: (*Chain).selectNodes, check: (*Chain).checkSelector, optional: true},
-	{name: "Priority", admit: (*Chain).priority, check: (*Chain).oneDefault},
-	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
-	{name: "PodTolerationRestriction", admit: (*Chain).addTolerations, check: (*Chain).checkTolerations, optional: true},
-	{name: "EventRateLimit", check: (*Chain).limitEvents, optional: true},
-	{name: "ExtendedResourceToleration", admit: (*Chain).tolerateExtended, optional: true},
-	{name: "PersistentVolumeLabel", admit: (*Chain).labelVolume, optional: true},
-	{name: "DefaultStorageClass", admit: (*Chain).defaultStorageClass},
-	{name: "StorageObjectInUseProtection", admit: (*Chain).protect},
-	{name: "OwnerReferencesPermissionEnforcement", check: (*Chain).enforceOwners, optional: true},
-	{name: "PersistentVolumeClaimResize", check: (*Chain).resize},
-	{name: "RuntimeClass", admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead},
-	{name: "CertificateApproval", check: (*Chain).approve},
-	{name: "CertificateSigning", check: (*Chain).sign},
-	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
-	{name: "DefaultIngressClass", admit: (*Chain).defaultIngressClass},
-	{name: "DenyServiceExternalIPs", check: (*Chain).denyExternalIPs, optional: true},
-	{name: mutatingPolicy, admit: (*Chain).applyMutating, connects: true, waits: (*Chain).awaitsPolicies},
-	{name: mutatingWebhook, admit: (*Chain).askMutating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
-	{name: "ValidatingAdmissionPolicy", check: (*Chain).checkPolicies, deletes: true, connects: true, waits: (*Chain).awaitsPolicies},
-	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
-	{name: "ResourceQuota", check: (*Chain).charge},
-	{name: "AlwaysDeny", admit: (*Chain).denyAll, check: (*Chain).denyAll, deletes: true, connects: true, optional: true},
+	{name: "SecurityContextDeny", optional: true},
+	{name: "LimitPodHardAntiAffinityTopology", optional: true},
+	{name: "LimitRanger"},
+	{name: "ServiceAccount"},
+	{name: "NodeRestriction", deletes: true, optional: true},
+	{name: "TaintNodesByCondition"},
+	{name: "AlwaysPullImages", optional: true},
+	{name: "ImagePolicyWebhook", optional: true},
+	{name: "PodSecurity"},
+	{name: "PodNodeSelector", optional: true},
+	{name: "Priority"},
+	{name: "DefaultTolerationSeconds"},
+	{name: "PodTolerationRestriction", optional: true},
+	{name: "EventRateLimit", optional: true},
+	{name: "ExtendedResourceToleration", optional: true},
+	{name: "PersistentVolumeLabel", optional: true},
+	{name: "DefaultStorageClass"},
+	{name: "StorageObjectInUseProtection"},
+	{name: "OwnerReferencesPermissionEnforcement", optional: true},
+	{name: "PersistentVolumeClaimResize"},
+	{name: "RuntimeClass"},
+	{name: "CertificateApproval"},
+	{name: "CertificateSigning"},
+	{name: "CertificateSubjectRestriction"},
+	{name: "DefaultIngressClass"},
+	{name: "DenyServiceExternalIPs", optional: true},
+	{name: mutatingPolicy, connects: true},
+	{name: mutatingWebhook, deletes: true, connects: true},
+	{name: "ValidatingAdmissionPolicy", deletes: true, connects: true},
+	{name: "ValidatingAdmissionWebhook", deletes: true, connects: true},
+	{name: "ResourceQuota"},
+	{name: "AlwaysDeny", deletes: true, connects: true, optional: true},
+}
+
+// rules are the code of the plug-ins, by name.
+func rules() map[string]rule {
+	return map[string]rule{
+		"NamespaceAutoProvision":               {waits: awaitsNamespace},
+		"SecurityContextDeny":                  {check: (*Chain).denyContexts},
+		"LimitPodHardAntiAffinityTopology":     {check: (*Chain).limitAntiAffinity},
+		"LimitRanger":                          {admit: (*Chain).fillLimits, check: (*Chain).checkLimits},
+		"ServiceAccount":                       {admit: (*Chain).serviceAccount, waits: awaitsAccount},
+		"NodeRestriction":                      {admit: (*Chain).restrictNode},
+		"TaintNodesByCondition":                {admit: (*Chain).taintNode},
+		"AlwaysPullImages":                     {admit: (*Chain).pullImages, check: (*Chain).checkPulling},
+		"ImagePolicyWebhook":                   {check: (*Chain).reviewImages, waits: awaitsImages},
+		"PodSecurity":                          {check: (*Chain).podSecurity, waits: awaitsPods},
+		"PodNodeSelector":                      {admit: (*Chain).selectNodes, check: (*Chain).checkSelector},
+		"Priority":                             {admit: (*Chain).priority, check: (*Chain).oneDefault},
+		"DefaultTolerationSeconds":             {admit: (*Chain).tolerations},
+		"PodTolerationRestriction":             {admit: (*Chain).addTolerations, check: (*Chain).checkTolerations},
+		"EventRateLimit":                       {check: (*Chain).limitEvents},
+		"ExtendedResourceToleration":           {admit: (*Chain).tolerateExtended},
+		"PersistentVolumeLabel":                {admit: (*Chain).labelVolume},
+		"DefaultStorageClass":                  {admit: (*Chain).defaultStorageClass},
+		"StorageObjectInUseProtection":         {admit: (*Chain).protect},
+		"OwnerReferencesPermissionEnforcement": {check: (*Chain).enforceOwners},
+		"PersistentVolumeClaimResize":          {check: (*Chain).resize},
+		"RuntimeClass":                         {admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead},
+		"CertificateApproval":                  {check: (*Chain).approve},
+		"CertificateSigning":                   {check: (*Chain).sign},
+		"CertificateSubjectRestriction":        {check: (*Chain).restrictSubject},
+		"DefaultIngressClass":                  {admit: (*Chain).defaultIngressClass},
+		"DenyServiceExternalIPs":               {check: (*Chain).denyExternalIPs},
+		mutatingPolicy:                         {admit: (*Chain).applyMutating, waits: (*Chain).awaitsPolicies},
+		mutatingWebhook:                        {admit: (*Chain).askMutating, waits: (*Chain).awaitsWebhooks},
+		"ValidatingAdmissionPolicy":            {check: (*Chain).checkPolicies, waits: (*Chain).awaitsPolicies},
+		"ValidatingAdmissionWebhook":           {check: (*Chain).askValidating, waits: (*Chain).awaitsWebhooks},
+		"ResourceQuota":                        {check: (*Chain).charge},
+		"AlwaysDeny":                           {admit: (*Chain).denyAll, check: (*Chain).denyAll},
+	}
 }
 
 // awaitsNamespace reports whether a write may have to create its namespace first.

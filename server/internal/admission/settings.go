@@ -35,21 +35,23 @@ type PodSecurity struct {
 const configGroup = "apiserver.config." + profile.GroupSuffix
 
 // settingReaders read the configurations of plug-ins. The plug-ins without one take none.
-var settingReaders = map[string]func(s *Settings, v configfile.Value) error{
-	"PodSecurity":              readPodSecurity,
-	"EventRateLimit":           readEventLimits,
-	"ImagePolicyWebhook":       readImagePolicy,
-	"PodNodeSelector":          readNodeSelectors,
-	"PodTolerationRestriction": readPodTolerations,
-	"ResourceQuota":            readQuotaLimits,
-	mutatingWebhook: func(s *Settings, v configfile.Value) (err error) {
-		s.MutatingKubeconfig, err = readWebhookAdmission(v)
-		return err
-	},
-	"ValidatingAdmissionWebhook": func(s *Settings, v configfile.Value) (err error) {
-		s.ValidatingKubeconfig, err = readWebhookAdmission(v)
-		return err
-	},
+func settingReaders() map[string]func(s *Settings, v configfile.Value) error {
+	return map[string]func(s *Settings, v configfile.Value) error{
+		"PodSecurity":              readPodSecurity,
+		"EventRateLimit":           readEventLimits,
+		"ImagePolicyWebhook":       readImagePolicy,
+		"PodNodeSelector":          readNodeSelectors,
+		"PodTolerationRestriction": readPodTolerations,
+		"ResourceQuota":            readQuotaLimits,
+		mutatingWebhook: func(s *Settings, v configfile.Value) (err error) {
+			s.MutatingKubeconfig, err = readWebhookAdmission(v)
+			return err
+		},
+		"ValidatingAdmissionWebhook": func(s *Settings, v configfile.Value) (err error) {
+			s.ValidatingKubeconfig, err = readWebhookAdmission(v)
+			return err
+		},
+	}
 }
 
 // ReadSettings reads the file of --admission-control-config-file; "" has the defaults.
@@ -108,7 +110,7 @@ func (s *Settings) read(v configfile.Value) error {
 
 // readOne reads the configuration of a plug-in, in place or in a file of its own.
 func (s *Settings) readOne(name string, at configfile.Value, path string) error {
-	read, v := settingReaders[name], at.At("configuration")
+	read, v := settingReaders()[name], at.At("configuration")
 	if !v.Exists() && path != "" {
 		var err error
 		if v, err = configfile.Read(at.Beside(path)); err != nil {

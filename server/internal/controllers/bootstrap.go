@@ -38,25 +38,20 @@ const bootstrapWriters = 8
 
 // keepBootstrapped repeats the steps of the start until all are done or ctx ends.
 func (c *Controllers) keepBootstrapped(ctx context.Context) {
-	work := []struct {
-		step *startupStep
-		do   func(context.Context) error
-	}{
-		{c.startup.objects, func(ctx context.Context) error { return c.reconcileBootstrap(ctx, "") }},
-		{c.startup.service, c.KeepOwnService},
-		{c.startup.extensions, c.KeepExtensionConfig},
-		{c.startup.apis, c.KeepAPIServices},
-		{c.startup.flows, c.followFlowSchemas},
-	}
+	work := append([]chore{{step: func(s *startup) *startupStep { return s.objects }, do: (*Controllers).bootstrap}}, c.cfg.chores...)
 	for ctx.Err() == nil {
 		var failed []error
 		for _, w := range work {
-			if w.step.Finished() {
+			if w.step == nil {
 				continue
 			}
-			err := w.do(ctx)
+			step := w.step(&c.startup)
+			if step.Finished() {
+				continue
+			}
+			err := w.do(c, ctx)
 			if err == nil {
-				close(w.step.done)
+				close(step.done)
 			}
 			failed = append(failed, err)
 		}
@@ -69,6 +64,8 @@ func (c *Controllers) keepBootstrapped(ctx context.Context) {
 		controller.Pause(ctx, c.cfg.Pauses.Retry)
 	}
 }
+
+func (c *Controllers) bootstrap(ctx context.Context) error { return c.reconcileBootstrap(ctx, "") }
 
 // flowGroup is the group whose objects are reconciled periodically, not only at the
 // start.

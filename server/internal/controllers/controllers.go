@@ -20,7 +20,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -35,16 +34,16 @@ type Config struct {
 	BindAddress           string     // the address listened on; "" when the listener was given
 	Port                  func() int // of the listener, once it is open
 
-	Elsewhere controller.Elsewhere
+	Objects *objects.Objects
+	Store   store.Store
+	Catalog *catalog.Catalog
+	Keys    *pki.Keyring
+	Authz   authz.Authorizer
 
-	Objects  *objects.Objects
-	Store    store.Store
-	Catalog  *catalog.Catalog
-	Services *addresses.Services
-	Keys     *pki.Keyring
-	Issuer   *authn.TokenIssuer
-	Authz    authz.Authorizer
-	Quotas   *quota.Quotas
+	cluster Cluster
+	chores  []chore                                // of a cluster
+	begins  []controller.Maker                     // nil for those that every server has
+	quotas  func(c *Controllers) controller.Quotas // nil for none
 }
 
 // Controllers are the server's own activities.
@@ -67,8 +66,12 @@ type Controllers struct {
 // New makes the controllers of a server. They are idle until Start.
 func New(cfg Config) *Controllers {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Controllers{cfg: cfg, log: cfg.Log, objects: cfg.Objects, store: cfg.Store, catalog: cfg.Catalog, services: cfg.Services, keys: cfg.Keys,
+	c := &Controllers{cfg: cfg, log: cfg.Log, objects: cfg.Objects, store: cfg.Store, catalog: cfg.Catalog, services: cfg.cluster.Services, keys: cfg.Keys,
 		startup: newStartup(), lasting: ctx, stopBackground: cancel}
+	if cfg.chores == nil {
+		c.startup.onlyObjects()
+	}
+	return c
 }
 
 // Start starts all activities.
@@ -76,13 +79,10 @@ func (c *Controllers) Start() {
 	c.manager = c.startControllers()
 	ctx, first := c.lasting, c.catalog.Snapshot()
 	c.background.Go(func() { c.keepBootstrapped(ctx) })
-	c.background.Go(func() { c.followCustomVersions(ctx, first) })
 	pauses := c.cfg.Pauses
-	c.every(ctx, pauses.FlowControl, "flow schemas and priority levels", c.ReconcileFlowControl)
-	c.every(ctx, pauses.OwnService, "the service of the server", c.KeepOwnService)
-	c.every(ctx, pauses.Extensions, "what extension servers are told", c.KeepExtensionConfig)
-	c.every(ctx, pauses.Registrations, "the objects of group versions", c.KeepAPIServices)
-	c.every(ctx, pauses.Services, "the addresses of services", c.RepairServices)
+	for _, chore := range c.cfg.chores {
+		chore.begin(c, ctx, first)
+	}
 	c.every(ctx, pauses.Reload, "certificates and tokens", func(context.Context) error { c.keys.Reload(); return nil })
 	c.every(ctx, pauses.Renewal, "the server's own certificates", func(context.Context) error { return c.keys.RenewOwn() })
 	c.every(ctx, pauses.Namespaces, "the system namespaces", c.CreateNamespaces)
@@ -150,17 +150,20 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Kinds:       make(map[controller.Kind]string),
 		Custom:      &customTypes{catalog: c.catalog},
 
-		Elsewhere: c.cfg.Elsewhere,
+		Makers:    c.cfg.begins,
+		Elsewhere: c.cfg.cluster.Elsewhere,
 		RootCA:    func() []byte { return c.keys.Credentials().CA },
 		SecretToken: func(namespace, account, uid, secret string) (string, error) {
-			return c.cfg.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
+			return c.cfg.cluster.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
 		},
 		Now:    c.cfg.Clock,
 		Logger: c.log,
 
 		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate, Cleaning: c.cfg.Pauses.Certificates},
 		QuotaResync:  c.cfg.Pauses.Quotas,
-		Quotas:       &quotas{c.cfg.Quotas, c, objects.Options{User: authn.ServiceAccount("kube-system", "resourcequota-controller", ""), Manager: "kube-controller-manager"}},
+	}
+	if c.cfg.quotas != nil {
+		cfg.Quotas = c.cfg.quotas(c)
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {

@@ -18,6 +18,13 @@ func newStartup() startup {
 	return startup{objects: step(), service: step(), extensions: step(), apis: step(), flows: step(), definitions: step(), done: make(chan struct{})}
 }
 
+// onlyObjects ends the steps that are about the built-in groups.
+func (p *startup) onlyObjects() {
+	for _, step := range []*startupStep{p.service, p.extensions, p.apis, p.flows} {
+		close(step.done)
+	}
+}
+
 // Finished reports whether the step is done.
 func (p *startupStep) Finished() bool {
 	select {

@@ -17,6 +17,7 @@ import (
 // of one costs nothing for the others.
 type CustomOpenAPI struct {
 	sources       []api.Documents
+	binary        Binary
 	second, third func() *model
 	made          shelf
 }
@@ -61,10 +62,15 @@ type model struct {
 	refs     string // the beginning of references to schemas
 }
 
-// NewCustomOpenAPI returns a CustomOpenAPI with generated documents.
-func NewCustomOpenAPI(sources ...api.Documents) *CustomOpenAPI {
+// Binary makes the binary form of the paths and definitions in an OpenAPI v2 document.
+type Binary func(document []byte) ([]byte, error)
+
+// NewCustomOpenAPI returns a CustomOpenAPI with generated documents. Binary is for custom
+// resources and extension servers.
+func NewCustomOpenAPI(binary Binary, sources ...api.Documents) *CustomOpenAPI {
 	return &CustomOpenAPI{
 		sources: sources,
+		binary:  binary,
 		second: sync.OnceValue(func() *model {
 			d := unpackedNode(sources[0].V2.JSON)
 			schemas, _ := d["definitions"].(node)

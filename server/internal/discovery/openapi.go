@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	openapi_v2 "github.com/google/gnostic-models/openapiv2"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -136,14 +136,14 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 			parts = append(parts, part)
 		}
 		for _, v := range custom {
-			part, err := c.made.get(form+hashOf(v), func() ([][]byte, error) { return c.second().part(customRows(v), binary) })
+			part, err := c.made.get(form+hashOf(v), func() ([][]byte, error) { return c.part(customRows(v), binary) })
 			if err != nil {
 				return nil, err
 			}
 			parts = append(parts, part)
 		}
 		if len(remotes) > 0 {
-			part, err := c.made.get(form+"remote "+remoteHash, func() ([][]byte, error) { return c.second().remotePart(remotes, binary) })
+			part, err := c.made.get(form+"remote "+remoteHash, func() ([][]byte, error) { return c.remotePart(remotes, binary) })
 			if err != nil {
 				return nil, err
 			}
@@ -195,13 +195,14 @@ func appendParts(text []byte, parts [][][]byte) ([][]byte, error) {
 // part is the addition of some rows to the OpenAPI v2 document: in the binary form, or
 // the members to be added to definitions and to paths, each followed by a comma. A row
 // that cannot be described is left out.
-func (m *model) part(rows []*catalog.Row, binary bool) ([][]byte, error) {
+func (c *CustomOpenAPI) part(rows []*catalog.Row, binary bool) ([][]byte, error) {
+	m := c.second()
 	all := make([][]byte, len(additions))
 	for _, row := range rows {
 		added := [len(additions)]node{{}, {}}
 		m.add(row, added[1], added[0], true)
 		if binary {
-			if text, err := binaryOf(added[1], added[0]); err == nil {
+			if text, err := c.binaryOf(added[1], added[0]); err == nil {
 				all[0] = append(all[0], text...)
 			}
 			continue
@@ -230,45 +231,86 @@ func membersOf(n node) ([]byte, error) {
 // without is a generated document of the second version as an addition to the first one,
 // without what that has too.
 func (c *CustomOpenAPI) without(doc api.Document, binary bool) ([][]byte, error) {
-	from := unpackedNode(doc.JSON)
 	first, err := c.sources[0].V2.JSON.Text()
 	if err != nil {
 		return nil, err
 	}
-	added := [len(additions)]node{}
-	for i, name := range additions {
-		added[i], _ = from[name].(node)
-		for member := range added[i] {
-			if bytes.Contains(first, []byte("\n"+strconv.Quote(member)+": ")) {
-				delete(added[i], member)
-			}
-		}
-	}
+	has := func(member string) bool { return bytes.Contains(first, []byte("\n"+strconv.Quote(member)+": ")) }
 	if binary {
-		text, err := binaryOf(added[1], added[0])
+		text, err := doc.Binary.Text()
+		if err != nil {
+			return nil, err
+		}
+		text, err = binaryWithout(text, has)
 		return [][]byte{text}, err
 	}
-	all := make([][]byte, len(additions))
-	for i, members := range added {
-		var err error
-		if all[i], err = membersOf(members); err != nil {
+	from, all := unpackedNode(doc.JSON), make([][]byte, len(additions))
+	for i, name := range additions {
+		added, _ := from[name].(node)
+		maps.DeleteFunc(added, func(member string, _ any) bool { return has(member) })
+		if all[i], err = membersOf(added); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
+// Numbers of fields in the binary form of the second version.
+const (
+	documentPaths       = 8
+	documentDefinitions = 9
+	pathsPath           = 2
+	definitionsSchema   = 1
+	memberName          = 1
+)
+
+// binaryWithout is the paths and definitions of a document in the binary form, without
+// those that another one has.
+func binaryWithout(text []byte, has func(member string) bool) (out []byte, err error) {
+	fields := func(text []byte, visit func(number protowire.Number, value, whole []byte)) {
+		for len(text) > 0 && err == nil {
+			number, kind, n := protowire.ConsumeField(text)
+			if n < 0 {
+				err = protowire.ParseError(n)
+				return
+			}
+			if kind == protowire.BytesType {
+				_, _, tag := protowire.ConsumeTag(text)
+				value, _ := protowire.ConsumeBytes(text[tag:n])
+				visit(number, value, text[:n])
+			}
+			text = text[n:]
+		}
+	}
+	fields(text, func(number protowire.Number, members, _ []byte) {
+		member := map[protowire.Number]protowire.Number{documentPaths: pathsPath, documentDefinitions: definitionsSchema}[number]
+		if member == 0 {
+			return
+		}
+		var kept []byte
+		fields(members, func(number protowire.Number, value, whole []byte) {
+			name := ""
+			fields(value, func(number protowire.Number, value, _ []byte) {
+				if number == memberName {
+					name = string(value)
+				}
+			})
+			if number == member && !has(name) {
+				kept = append(kept, whole...)
+			}
+		})
+		out = protowire.AppendBytes(protowire.AppendTag(out, number, protowire.BytesType), kept)
+	})
+	return out, err
+}
+
 // binaryOf is the binary form of paths and definitions.
-func binaryOf(paths, definitions node) ([]byte, error) {
+func (c *CustomOpenAPI) binaryOf(paths, definitions node) ([]byte, error) {
 	text, err := json.Marshal(node{"swagger": "2.0", "info": node{"title": "", "version": ""}, "paths": paths, "definitions": definitions})
 	if err != nil {
 		return nil, err
 	}
-	doc, err := openapi_v2.ParseDocument(text)
-	if err != nil {
-		return nil, err
-	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(&openapi_v2.Document{Paths: doc.Paths, Definitions: doc.Definitions})
+	return c.binary(text)
 }
 
 // whole is the OpenAPI v3 document of some rows.

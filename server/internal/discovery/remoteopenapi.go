@@ -29,7 +29,8 @@ func describedRemotes(snapshot *catalog.Snapshot) (all []*catalog.Version, hash 
 // remotePart is the addition of extension servers to the OpenAPI v2 document, as part is
 // that of custom resources. Definitions that the document, or another server, has under
 // the same name are the same, or get another name, as in 1.25.
-func (m *model) remotePart(remotes []*catalog.Version, binary bool) ([][]byte, error) {
+func (c *CustomOpenAPI) remotePart(remotes []*catalog.Version, binary bool) ([][]byte, error) {
+	m := c.second()
 	paths, definitions := node{}, node{}
 	for _, v := range remotes {
 		part := decodeNode(v.Remote.Documents.OpenAPI2)
@@ -46,7 +47,7 @@ func (m *model) remotePart(remotes []*catalog.Version, binary bool) ([][]byte, e
 		}
 	}
 	if binary {
-		text, err := binaryOf(paths, definitions)
+		text, err := c.binaryOf(paths, definitions)
 		return [][]byte{text, nil}, err
 	}
 	all := make([][]byte, len(additions))

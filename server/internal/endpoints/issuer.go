@@ -19,6 +19,9 @@ func (x *Endpoints) IssuerConfiguration(r *front.Request) error {
 	return sendIssuerDocument(r, "application/json", x.cfg.IssuerDocuments.Configuration)
 }
 
+// KeysPath is the path of the public keys of service accounts' tokens.
+const KeysPath = "/openid/v1/jwks"
+
 // IssuerKeys answers with the keys, in a media type of their own.
 func (x *Endpoints) IssuerKeys(r *front.Request) error {
 	if x.cfg.IssuerDocuments == nil {

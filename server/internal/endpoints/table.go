@@ -1,6 +1,8 @@
 package endpoints
 
 import (
+	"maps"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
@@ -8,13 +10,27 @@ import (
 // Table maps the endpoints in documents to the functions of their methods. object has
 // those of the objects that they belong to.
 func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
+	table := map[api.Endpoint]front.Verbs{
+		api.EndpointStatus:          {front.OnGet: object[front.OnGet], front.OnPut: object[front.OnPut], front.OnPatch: object[front.OnPatch]},
+		api.EndpointScale:           {front.OnGet: x.getScale, front.OnPut: x.updateScale, front.OnPatch: x.patchScale},
+		api.EndpointFinalize:        {front.OnPut: object[front.OnPut]}, // the only way to change spec.finalizers
+		api.EndpointReviewToken:     {front.OnPost: x.reviewToken},
+		api.EndpointReviewAccess:    {front.OnPost: x.reviewAccess},
+		api.EndpointReviewOwnAccess: {front.OnPost: x.reviewAccess},
+		api.EndpointReviewOwnRules:  {front.OnPost: x.reviewRules},
+		api.EndpointReviewOwnUser:   {front.OnPost: x.reviewUser},
+	}
+	if x.cfg.More != nil {
+		maps.Copy(table, x.cfg.More(x, object))
+	}
+	return table
+}
+
+// OfCluster maps the endpoints that only built-in kinds have.
+func (x *Endpoints) OfCluster(object front.Verbs) map[api.Endpoint]front.Verbs {
 	every := func(do front.Verb) front.Verbs { return front.Verbs{do, do, do, do, do} }
-	status := front.Verbs{front.OnGet: object[front.OnGet], front.OnPut: object[front.OnPut], front.OnPatch: object[front.OnPatch]}
 	return map[api.Endpoint]front.Verbs{
-		api.EndpointStatus:              status,
-		api.EndpointApproval:            status,
-		api.EndpointScale:               {front.OnGet: x.getScale, front.OnPut: x.updateScale, front.OnPatch: x.patchScale},
-		api.EndpointFinalize:            {front.OnPut: object[front.OnPut]}, // the only way to change spec.finalizers
+		api.EndpointApproval:            {front.OnGet: object[front.OnGet], front.OnPut: object[front.OnPut], front.OnPatch: object[front.OnPatch]},
 		api.EndpointEphemeralContainers: {front.OnGet: object[front.OnGet], front.OnPut: x.updateEphemeral, front.OnPatch: x.patchEphemeral},
 		api.EndpointBind:                {front.OnPost: x.bind},
 		api.EndpointEvict:               {front.OnPost: x.evict},
@@ -25,10 +41,5 @@ func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
 		api.EndpointProxyNode:           every(x.proxy),
 		api.EndpointProxyPod:            every(x.proxy),
 		api.EndpointProxyService:        every(x.proxy),
-		api.EndpointReviewToken:         {front.OnPost: x.reviewToken},
-		api.EndpointReviewAccess:        {front.OnPost: x.reviewAccess},
-		api.EndpointReviewOwnAccess:     {front.OnPost: x.reviewAccess},
-		api.EndpointReviewOwnRules:      {front.OnPost: x.reviewRules},
-		api.EndpointReviewOwnUser:       {front.OnPost: x.reviewUser},
 	}
 }
