@@ -148,24 +148,8 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.reader = objects.NewReader(s.store, s.catalog, cfg.durations.Soon)
-	s.core.Reader = s.reader
-	var services *addresses.Services
-	s.admission = none{}
-	if s.rooms != nil {
-		if s.admission, services, err = s.rooms.Writes(ctx); err != nil {
-			return err
-		}
-	}
-	if cfg.wrapAdmission != nil {
-		s.admission = cfg.wrapAdmission(s.admission)
-	}
-	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
-	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
-	s.core.Objects, s.core.Sweeper = s.objects, s.sweeper
-	if s.rooms != nil {
-		if err := s.rooms.Types(ctx); err != nil {
-			return err
-		}
+	if err := s.openWrites(ctx); err != nil {
+		return err
 	}
 	s.controllers = s.newControllers()
 	s.controllers.DefinitionsKnown()
@@ -184,6 +168,30 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// openWrites makes the one way to write, with the rooms of the built-in groups that take
+// part in it.
+func (s *Server) openWrites(ctx context.Context) (err error) {
+	cfg := &s.cfg
+	s.core.Reader = s.reader
+	var services *addresses.Services
+	s.admission = none{}
+	if s.rooms != nil {
+		if s.admission, services, err = s.rooms.Writes(ctx); err != nil {
+			return err
+		}
+	}
+	if cfg.wrapAdmission != nil {
+		s.admission = cfg.wrapAdmission(s.admission)
+	}
+	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
+	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
+	s.core.Objects, s.core.Sweeper = s.objects, s.sweeper
+	if s.rooms != nil {
+		return s.rooms.Types(ctx)
+	}
+	return nil
 }
 
 // newControllers makes the server's own activities.
