@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/capstan-dev/capstan/server"
 )
@@ -170,6 +172,13 @@ func TestHostileValidatingWebhooks(t *testing.T) {
 				}
 			}
 		}, "more than 3145728 bytes"},
+		"dribbles": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil { // as long as its client listens, and less than the bound
+				_, _ = io.WriteString(w, " ")
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(10 * time.Millisecond)
+			}
+		}, "context deadline exceeded"},
 		"hangs":   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "context deadline exceeded"},
 		"garbage": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{{") }, "json parse error"},
 		"fails":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "out of order", 500) }, `an error on the server (\"out of order\")`},
@@ -188,6 +197,34 @@ func TestHostileValidatingWebhooks(t *testing.T) {
 		h.run(t, []step{{name + " and is ignored", "POST", configMaps, "", `{"metadata":{"name":"x-` + name + `","labels":{"case":"` + name + `"}}}`, 201, ""}})
 	}
 	awaitQuiet(t, "internal/admissionwebhooks.")
+}
+
+// A service that a webhook refuses, whatever the way, keeps neither its address nor its port;
+// nor does one whose webhook has another certificate.
+func TestRefusedServicesKeepNothing(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, func(path string, _, response map[string]any) {
+		switch path {
+		case "/denies":
+			response["allowed"] = false
+		case "/answers-another":
+			response["uid"] = "0"
+		}
+	})
+	const services = "/api/v1/namespaces/default/services"
+	body := `{"metadata":{"name":"s"},"spec":{"type":"NodePort","clusterIP":"10.0.0.77","ports":[{"port":80,"nodePort":30777}]}}`
+	for name, want := range map[string]string{"denies": "denied the request", "answers-another": "expected response.uid", "is-a-stranger": "certificate signed by unknown authority"} {
+		h.validateBy(v, name, reviewRule(`"CREATE"`, "", "v1", "services"), "")
+		if name == "is-a-stranger" {
+			h.mergePatch(validatingPath+"/"+name, fmt.Sprintf(`{"webhooks":[{"name":"w.example.com","clientConfig":{"url":%q,"caBundle":%q},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[%s]}]}`,
+				v.URL, base64.StdEncoding.EncodeToString(h.server.CA()), reviewRule(`"CREATE"`, "", "v1", "services")))
+		}
+		if got := h.post(services, body); got.code < 400 || !strings.Contains(string(got.body), want) {
+			t.Errorf("%s: %d %s", name, got.code, got.body)
+		}
+		h.remove(validatingPath+"/"+name, "").expect(t, 200, "")
+	}
+	h.create(services, body)
 }
 
 // The writes of the server's own controllers are reviewed, as those of their accounts.
