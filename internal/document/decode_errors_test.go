@@ -69,6 +69,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"year 10000", `{"at":"9999-12-31T23:59:59-01:00"}`, `json: cannot unmarshal string "9999-12-31T23:59:59-01:00" into field at of type time: want RFC 3339 like "2006-01-02T15:04:05Z"`},
 		{"duration", `{"wait":"5"}`, `json: cannot unmarshal string "5" into field wait of type duration: want a duration like "90s" or "1h30m"`},
 		{"base64", `{"data":"a"}`, `json: cannot unmarshal string "a" into field data of type base64 string: want standard base64 with padding`},
+		{"bytes of 9 bits", `{"data":[256]}`, "json: cannot unmarshal array into field data of type base64 string"},
+		{"bytes of text", `{"data":["]"]}`, "json: cannot unmarshal array into field data of type base64 string"},
 		{"bytes number", `{"data":1}`, "json: cannot unmarshal number into field data of type base64 string"},
 		{"deep", `{"inner":` + deep + `}`, "json: the document has more than 32 levels of nesting, make it smaller"},
 		{"deep in what is dropped", `{"x":` + deep + `}`, "json: the document has more than 32 levels of nesting, make it smaller"},

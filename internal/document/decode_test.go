@@ -127,6 +127,7 @@ func TestDecode(t *testing.T) {
 			[]string{`at:"2022-01-02T02:04:05Z"`, `since:"2022-01-02T03:04:05Z"`, `micro:"2022-01-02T03:04:05.500000Z"`}},
 		{"zero times are nothing", `{"at":"0001-01-01T00:00:00Z","since":"0001-01-01T00:00:00.1Z","micro":"0001-01-01T00:00:00.000000Z"}`, nil},
 		{"durations", `{"wait":"90s"}`, []string{`wait:"1m30s"`}},
+		{"bytes as numbers", `{"data":[104, 105],"blobs":{"a":[],"b":[0,255,null]}}`, []string{`data:"aGk="`, `blobs:{"a":"","b":"AP8A"}`}},
 		{"bytes", `{"data":"aGk=","blobs":{"a":"aG\nk=","b":"aGl=","c":""}}`, []string{`data:"aGk="`, `blobs:{"a":"aGk=","b":"aGk=","c":""}`}},
 
 		{"escapes", `{"name":"\u0041\/\u00e9\u2028\"\\\n\u0001\ud83d\ude00"}`, []string{"name:\"A/é\u2028\\\"\\\\\\n\\u0001😀\""}},

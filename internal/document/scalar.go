@@ -1,7 +1,9 @@
 package document
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"math"
 	"strconv"
 	"time"
@@ -53,12 +55,33 @@ func (p *parser) scalar(n int32, t *schema.Type) error {
 			}
 			return p.spelling(n, t, rule)
 		}
+	case schema.Bytes:
+		if nd.kind == Array && p.numberedBytes(nd) {
+			return nil
+		}
+		if nd.kind == String {
+			return p.spelling(n, t, spellingOf(t.Kind))
+		}
 	default:
 		if nd.kind == String {
 			return p.spelling(n, t, spellingOf(t.Kind))
 		}
 	}
 	return p.mismatch(n, t)
+}
+
+// numberedBytes reads bytes that are sent as a list of numbers, as Go's decoder does, and
+// reports whether they are one; pos is at the bracket.
+func (p *parser) numberedBytes(nd *node) bool {
+	var numbers []byte
+	end := bytes.IndexByte(p.buf[p.pos:], ']') + 1
+	if end == 0 || json.Unmarshal(p.buf[p.pos:p.pos+end], &numbers) != nil {
+		return false
+	}
+	p.pos += end
+	nd.kind = String
+	nd.off, nd.size = p.addQuoted(base64.StdEncoding.AppendEncode(nil, numbers))
+	return true
 }
 
 // addQuoted adds text that needs no escapes, in quotes.
