@@ -59,6 +59,7 @@ type list struct {
 	found     bool     // keys is the page; otherwise it is found by scanning
 	keys      []string // in order
 	from      string   // first key of the page; "" for the beginning
+	rest      *int64   // entries from there on, whether selected or not; nil when unknown
 	limit     int64    // 0 for no limit
 	next      string   // first key after the page, of whatever object; "" on the last one
 	remaining *int64   // entries after the page; nil when unknown or none
@@ -173,7 +174,7 @@ func (l *list) lookup(ctx context.Context, s *Verbs) (bool, error) {
 		})
 	}
 	if l.next != "" {
-		l.token = s.pages.encode(reader.Revision(), l.prefix, l.next)
+		l.token = s.pages.encode(l.prefix, place{revision: reader.Revision(), key: l.next})
 	}
 	if l.found = len(l.keys)*sparse <= seen; !l.found {
 		l.keys = nil
@@ -208,9 +209,9 @@ func (v *Verbs) listRevision(r *front.Request, l *list) (uint64, error) {
 		if set && rev != 0 {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}
-		at, from, err := v.pages.decode(token, l.prefix)
-		l.from = from
-		return at, err
+		at, err := v.pages.decode(token, l.prefix)
+		l.from, l.rest = at.key, at.rest
+		return at.revision, err
 	}
 	if !set || rev == 0 {
 		return 0, nil
@@ -256,7 +257,7 @@ func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
 		return nil
 	}
 	seen, all := int64(0), l.selector.Everything()
-	err := l.reader.Scan(ctx, l.prefix, l.from, func(e *store.Entry) bool {
+	err := l.reader.ScanMeta(ctx, l.prefix, l.from, func(e *store.Entry) bool {
 		if seen == l.limit {
 			l.next = strings.Clone(e.Key) // the entry is valid during the visit only
 			return false
@@ -269,14 +270,16 @@ func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
 	if err != nil || l.next == "" {
 		return err
 	}
-	l.token = s.pages.encode(l.reader.Revision(), l.prefix, l.next)
-	if count && l.selector.Everything() {
-		n, err := l.reader.Count(ctx, l.prefix, l.next)
-		if err != nil {
+	if count && all {
+		var n int64
+		if l.rest != nil {
+			n = *l.rest - seen
+		} else if n, err = l.reader.Count(ctx, l.prefix, l.next); err != nil {
 			return err
 		}
 		l.remaining = &n
 	}
+	l.token = s.pages.encode(l.prefix, place{l.reader.Revision(), l.next, l.remaining})
 	return nil
 }
 

@@ -12,34 +12,59 @@ import (
 
 // pages makes and opens the tokens that continue a list.
 //
-// A token is base64url(mac | revision | key), where key is the first key of the next page
-// without the collection's prefix, and mac covers prefix, revision and key: a token of
-// another collection, or an edited one, is refused.
+// A token is base64url(mac | revision | number | key), where key is the first key of the
+// next page without the collection's prefix, and mac covers the prefix and the rest: a
+// token of another collection, or an edited one, is refused. Where the number of objects
+// from that key on is not known it is left out, and mac says so.
 type pages struct{ secret []byte }
+
+// place is the content of a token.
+type place struct {
+	revision uint64
+	key      string
+	rest     *int64 // objects from the key on, nil if they were not counted
+}
 
 const macSize = 16
 
-func (p *pages) mac(prefix string, rest []byte) []byte {
+func (p *pages) mac(prefix string, counted bool, rest []byte) []byte {
 	h := hmac.New(sha256.New, p.secret)
 	h.Write([]byte(prefix))
-	h.Write([]byte{0})
+	if counted {
+		h.Write([]byte{1})
+	} else {
+		h.Write([]byte{0})
+	}
 	h.Write(rest)
 	return h.Sum(nil)[:macSize]
 }
 
-func (p *pages) encode(revision uint64, prefix, key string) string {
-	rest := binary.BigEndian.AppendUint64(nil, revision)
-	rest = append(rest, strings.TrimPrefix(key, prefix)...)
-	return base64.RawURLEncoding.EncodeToString(append(p.mac(prefix, rest), rest...))
+func (p *pages) encode(prefix string, at place) string {
+	rest := binary.BigEndian.AppendUint64(nil, at.revision)
+	if at.rest != nil {
+		rest = binary.BigEndian.AppendUint64(rest, uint64(*at.rest))
+	}
+	rest = append(rest, strings.TrimPrefix(at.key, prefix)...)
+	return base64.RawURLEncoding.EncodeToString(append(p.mac(prefix, at.rest != nil, rest), rest...))
 }
 
 // decode returns the content of a token. Errors: 400 for a token that this server
 // did not make for this collection.
-func (p *pages) decode(token, prefix string) (revision uint64, key string, err error) {
+func (p *pages) decode(token, prefix string) (at place, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	// The decoder skips line breaks.
-	if err != nil || strings.ContainsAny(token, "\r\n") || len(b) < macSize+8 || !hmac.Equal(b[:macSize], p.mac(prefix, b[macSize:])) {
-		return 0, "", api.BadRequest("continue key is not valid: pass back the token of the previous page, unchanged, to the same collection")
+	if err == nil && !strings.ContainsAny(token, "\r\n") && len(b) >= macSize+8 {
+		mac, rest := b[:macSize], b[macSize:]
+		at.revision = binary.BigEndian.Uint64(rest)
+		if hmac.Equal(mac, p.mac(prefix, false, rest)) {
+			at.key = prefix + string(rest[8:])
+			return at, nil
+		}
+		if len(rest) >= 16 && hmac.Equal(mac, p.mac(prefix, true, rest)) {
+			n := int64(binary.BigEndian.Uint64(rest[8:]))
+			at.key, at.rest = prefix+string(rest[16:]), &n
+			return at, nil
+		}
 	}
-	return binary.BigEndian.Uint64(b[macSize:]), prefix + string(b[macSize+8:]), nil
+	return place{}, api.BadRequest("continue key is not valid: pass back the token of the previous page, unchanged, to the same collection")
 }

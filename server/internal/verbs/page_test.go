@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"encoding/base64"
+	"reflect"
 	"testing"
 )
 
@@ -9,22 +10,25 @@ import (
 // text is a token.
 func FuzzPageToken(f *testing.F) {
 	p := &pages{secret: []byte("0123456789abcdef0123456789abcdef")}
-	good := p.encode(7, "core/pods/default/", "core/pods/default/web-1")
+	good := p.encode("core/pods/default/", place{revision: 7, key: "core/pods/default/web-1"})
 	f.Add(good, uint64(7), "web-1", uint(3))
 	f.Add("", uint64(0), "", uint(0))
 	f.Add("!not base64", uint64(1), "a/b", uint(1))
 	f.Add(base64.RawURLEncoding.EncodeToString(make([]byte, macSize+8)), ^uint64(0), "\xff\x00", uint(99))
 	f.Fuzz(func(t *testing.T, text string, revision uint64, name string, bit uint) {
 		const prefix, other = "core/pods/default/", "core/pods/other/"
-		token := p.encode(revision, prefix, prefix+name)
-		at, key, err := p.decode(token, prefix)
-		if err != nil || at != revision || key != prefix+name {
-			t.Fatalf("token of %d %q opens as %d %q, %v", revision, name, at, key, err)
+		made := place{revision: revision, key: prefix + name}
+		if n := int64(bit); bit%2 > 0 {
+			made.rest = &n
 		}
-		if _, _, err := p.decode(token, other); err == nil {
+		token := p.encode(prefix, made)
+		if at, err := p.decode(token, prefix); err != nil || !reflect.DeepEqual(at, made) {
+			t.Fatalf("token of %+v opens as %+v, %v", made, at, err)
+		}
+		if _, err := p.decode(token, other); err == nil {
 			t.Fatalf("%s is accepted for another collection", token)
 		}
-		if _, _, err := (&pages{secret: []byte("another secret")}).decode(token, prefix); err == nil {
+		if _, err := (&pages{secret: []byte("another secret")}).decode(token, prefix); err == nil {
 			t.Fatalf("%s is accepted by another server", token)
 		}
 		raw, err := base64.RawURLEncoding.DecodeString(token)
@@ -33,12 +37,12 @@ func FuzzPageToken(f *testing.F) {
 		}
 		bit %= uint(len(raw) * 8)
 		raw[bit/8] ^= 1 << (bit % 8)
-		if _, _, err := p.decode(base64.RawURLEncoding.EncodeToString(raw), prefix); err == nil {
+		if _, err := p.decode(base64.RawURLEncoding.EncodeToString(raw), prefix); err == nil {
 			t.Fatalf("a token is accepted with bit %d turned", bit)
 		}
-		if at, key, err := p.decode(text, prefix); err == nil {
+		if at, err := p.decode(text, prefix); err == nil {
 			raw, _ := base64.RawURLEncoding.DecodeString(text)
-			want, _ := base64.RawURLEncoding.DecodeString(p.encode(at, prefix, key))
+			want, _ := base64.RawURLEncoding.DecodeString(p.encode(prefix, at))
 			if string(raw) != string(want) {
 				t.Fatalf("%q is accepted and was not made here", text)
 			}

@@ -46,7 +46,7 @@ func (l *list) search(ctx context.Context, s *Verbs, row *catalog.Row) error {
 		err = serve()
 	}
 	if l.next != "" {
-		l.token = s.pages.encode(l.reader.Revision(), l.prefix, l.next)
+		l.token = s.pages.encode(l.prefix, place{revision: l.reader.Revision(), key: l.next})
 	}
 	return err
 }
