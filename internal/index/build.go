@@ -54,7 +54,7 @@ func (b *builder) scan(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = reader.Scan(ctx, b.r.prefix, "", func(e *store.Entry) bool {
+	err = reader.ScanMeta(ctx, b.r.prefix, "", func(e *store.Entry) bool {
 		b.size += cost(e.Key, e.Meta)
 		if b.tree != nil && b.size > b.reserved && !b.reserve() {
 			b.tree = nil

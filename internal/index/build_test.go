@@ -159,8 +159,8 @@ func (d *during) release() {
 	d.held = nil
 }
 
-func (r *duringReader) Scan(ctx context.Context, prefix, from string, visit func(*store.Entry) bool) error {
-	return r.Reader.Scan(ctx, prefix, from, func(e *store.Entry) bool {
+func (r *duringReader) ScanMeta(ctx context.Context, prefix, from string, visit func(*store.Entry) bool) error {
+	return r.Reader.ScanMeta(ctx, prefix, from, func(e *store.Entry) bool {
 		if do := r.d.scan; do != nil {
 			r.d.scan = nil
 			do()

@@ -19,7 +19,7 @@ import (
 
 // Config bounds an Index.
 type Config struct {
-	Bytes int64            // memory for all headers; 0 means 64 MiB
+	Bytes int64            // memory for all headers; 0 means 128 MiB, 400,000 pods
 	Idle  time.Duration    // headers not requested for so long are dropped; 0 means 5 minutes
 	Clock func() time.Time // nil means time.Now
 	// Bits makes the summary kept next to a header, see View.Scan; nil means none. The
@@ -29,7 +29,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Bytes <= 0 {
-		c.Bytes = 64 << 20
+		c.Bytes = 128 << 20
 	}
 	if c.Idle <= 0 {
 		c.Idle = 5 * time.Minute

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 // The garbage collector runs when the heap has grown by its headroom since the last run.
@@ -16,6 +17,8 @@ const (
 	// headroomPercent is the headroom of a large heap. It is half of Go's default, so
 	// that a large store needs half as much memory beyond its content.
 	headroomPercent = 50
+	// leastHeap is the size that Go assumes for a smaller heap.
+	leastHeap = 4 << 20
 )
 
 // paceGC sets the collector's pace now and after each of its runs, for the whole process,
@@ -24,7 +27,8 @@ func paceGC() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	(&gcPacer{sample: []metrics.Sample{{Name: "/gc/heap/live:bytes"}}}).afterRun()
+	newGCPacer().afterRun()
+	go giveBack()
 }
 
 // gcPacer is unreachable, so every run of the collector calls its finalizer, which sets
@@ -34,9 +38,17 @@ type gcPacer struct {
 	percent int
 }
 
+func newGCPacer() *gcPacer {
+	return &gcPacer{sample: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/globals:bytes"}, {Name: "/gc/scan/stack:bytes"}}}
+}
+
 func (p *gcPacer) afterRun() {
 	metrics.Read(p.sample)
-	if percent := gcPercent(p.sample[0].Value.Uint64()); percent != p.percent {
+	base := uint64(0) // of the percentage: tables of types are megabytes of globals
+	for _, s := range p.sample {
+		base += s.Value.Uint64()
+	}
+	if percent := gcPercent(base); percent != p.percent {
 		p.percent = percent
 		debug.SetGCPercent(percent)
 	}
@@ -45,6 +57,31 @@ func (p *gcPacer) afterRun() {
 
 // gcPercent is the growth that gives a heap of live bytes its headroom.
 func gcPercent(live uint64) int {
-	percent := minHeadroom * 100 / max(live, 1<<20)
+	percent := minHeadroom * 100 / max(live, leastHeap)
 	return int(min(max(percent, headroomPercent), math.MaxInt32))
+}
+
+// Memory is given back when a burst is over: the last period has allocated little, and
+// those before, since the last time, a good part of the heap.
+const (
+	restPeriod = 2 * time.Second
+	restBytes  = 2 << 20
+	burstBytes = 16 << 20
+)
+
+// giveBack returns memory to the machine after bursts, as of connecting clients. Without it
+// the garbage and the grown stacks of a burst stay until the heap has grown by its
+// headroom, or for two minutes, and the free memory for some more.
+func giveBack() {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	var last, given uint64
+	for range time.Tick(restPeriod) {
+		metrics.Read(sample)
+		allocated, live := sample[0].Value.Uint64(), sample[1].Value.Uint64()
+		if allocated-last < restBytes && allocated-given > max(burstBytes, live/8) {
+			debug.FreeOSMemory()
+			given = allocated
+		}
+		last = allocated
+	}
 }

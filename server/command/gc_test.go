@@ -12,7 +12,7 @@ func TestGCPercent(t *testing.T) {
 		live uint64
 		want int
 	}{
-		{0, 6400},
+		{0, 1600},
 		{8 << 20, 800},
 		{64 << 20, 100},
 		{128 << 20, 50},

@@ -5,9 +5,11 @@ package conns
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 )
 
 // CorkedConn is a TCP connection that sends its writes while it is corked in as few
@@ -140,6 +142,32 @@ func rawConn(c net.Conn) net.Conn {
 		return c.NetConn()
 	}
 	return c
+}
+
+// AwaitBytes returns when a read of the connection would not wait, or at once where that
+// cannot be known. It needs less stack than a read through TLS, which counts while
+// thousands of connections wait.
+func AwaitBytes(c net.Conn) {
+	corked, ok := rawConn(c).(*CorkedConn)
+	if !ok {
+		return
+	}
+	timed, ok := corked.Conn.(*timedConn)
+	if !ok {
+		return
+	}
+	if tcp, ok := timed.Conn.(syscall.Conn); ok {
+		if raw, err := tcp.SyscallConn(); err == nil {
+			_ = raw.Read(hasBytes) // the error is that of the next read
+		}
+	}
+}
+
+// hasBytes reports whether a read from a file would not wait.
+func hasBytes(fd uintptr) bool {
+	var b [1]byte
+	_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	return !errors.Is(err, syscall.EAGAIN)
 }
 
 // GoneError reports an answer that could not be written because the client has gone.
