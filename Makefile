@@ -174,8 +174,8 @@ bench: ## Run the Go benchmarks, in the form that benchstat reads
 	go test -run '^$$' -bench . -benchmem -count 3 -timeout 20m ./internal/... ./server/...
 
 .PHONY: bench-scale
-bench-scale: ## Measure 100,000 pods, 10,000 idle watches and the latency of announcements (some minutes)
-	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m ./internal/bench/scale
+bench-scale: ## Measure large stores, 10,000 idle watches and the latency of announcements, and draw internal/bench/scale.svg (some minutes; OBJECTS)
+	@ulimit -n "$$(ulimit -Hn)"; FIGURE=$(CURDIR)/internal/bench/scale.svg CAPSTAN_STRESS=1 go test -v -count 1 -timeout 30m ./internal/bench/scale
 
 .PHONY: bench-floor
 bench-floor: ## Measure the cost of each kind of request as a multiple of that of a bare HTTPS server (ROUNDS, OPERATIONS, SETTINGS, ROWS)

@@ -127,6 +127,35 @@ func TestFloor(t *testing.T) {
 	t.Logf("server ÷ floor, medians of %d rounds of %d operations\n| row | default | audit | user | custom |\n| --- | ---: | ---: | ---: | ---: |\n%s", rounds, n, &table)
 }
 
+// ratesBound is the least rate of durable creates by 64 clients, relative to the floor's.
+const ratesBound = 0.45
+
+// 64 clients create config maps as fast as they can, on the server and on a floor in turn.
+func TestManyClients(t *testing.T) {
+	s, floor := start(t), startFloor(t)
+	defer floor.kill()
+	create := rowsOf(0, configMaps(s))[0]
+	create.clients, create.count = 64, 4000
+	var ratios []float64
+	for round := range 5 {
+		took := map[*instance]time.Duration{}
+		for _, at := range []*instance{s, floor} {
+			begin := time.Now()
+			inRound := create
+			inRound.send = func(at *instance, i int, size string) (int, error) {
+				return create.send(at, i+round*create.count, size)
+			}
+			inRound.turn(t, at, "2400")
+			took[at] = time.Since(begin)
+		}
+		ratios = append(ratios, float64(took[floor])/float64(took[s]))
+	}
+	t.Logf("the server creates %.2f times as many a second as the floor; rounds %.2f", median(ratios), ratios)
+	if median(ratios) < ratesBound {
+		t.Errorf("64 clients create %.2f times as many objects a second as on the floor, the bound is %.2f", median(ratios), ratesBound)
+	}
+}
+
 // run performs the rows on a server and a floor, and reports their costs.
 func (set setting) run(t *testing.T, n, round int, some func(string) bool, report func(row string, server, floor time.Duration)) {
 	dir := t.TempDir()
@@ -285,9 +314,10 @@ func (r row) turn(t *testing.T, s *instance, size string) time.Duration {
 	var clients sync.WaitGroup
 	for range r.clients {
 		clients.Go(func() {
-			for i := int(next.Add(1)); i <= r.count && !t.Failed(); i = int(next.Add(1)) {
+			for i := int(next.Add(1)); i <= r.count; i = int(next.Add(1)) {
 				if _, err := r.send(s, i, size); err != nil {
 					t.Error(err)
+					next.Store(int64(r.count))
 				}
 			}
 		})

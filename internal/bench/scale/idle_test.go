@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -16,8 +18,12 @@ import (
 
 const (
 	idleWatches = 10_000
-	idleBound   = 40.0 // KiB each
+	idleBound   = 25.0 // KiB each
 	waveBound   = 500 * time.Millisecond
+	settleTime  = 6 * time.Second // after a burst, until its memory is given back
+
+	idleConns      = 5_000
+	idleConnsBound = 32.0 // KiB each
 )
 
 // TestIdleWatches measures the cost of a waiting watch, and the time that one update
@@ -43,8 +49,14 @@ func TestIdleWatches(t *testing.T) {
 			before := s.resident()
 			begin := time.Now()
 			w.open(idleWatches, open)
-			t.Logf("%d watches opened in %.1f s", idleWatches, time.Since(begin).Seconds())
-			each := (settled(w.s) - before) / idleWatches
+			t.Logf("%d watches opened in %.1f s; %.1f KiB resident each at once", idleWatches, time.Since(begin).Seconds(), (s.resident()-before)/idleWatches)
+			time.Sleep(settleTime)
+			each := (s.resident() - before) / idleWatches
+			t.Logf("%.1f KiB resident each after some seconds", each)
+			if each > idleBound {
+				t.Errorf("soon after it was opened a watch holds %.1f KiB, the bound is %.0f", each, idleBound)
+			}
+			each = (settled(w.s) - before) / idleWatches
 			t.Logf("%.1f KiB resident each", each)
 			if each > idleBound {
 				t.Errorf("an idle watch holds %.1f KiB, the bound is %.0f", each, idleBound)
@@ -64,6 +76,54 @@ func TestIdleWatches(t *testing.T) {
 			t.Logf("%.1f KiB resident each after the updates", each)
 			w.close()
 		})
+	}
+}
+
+// TestIdleConnections measures the cost of a connection that a client keeps for its next
+// request.
+func TestIdleConnections(t *testing.T) {
+	s := start(t)
+	needFiles(t, idleConns)
+	s.create()
+	before := s.resident()
+	conns := make([]net.Conn, idleConns)
+	var next atomic.Int64
+	var openers sync.WaitGroup
+	for range 32 {
+		openers.Go(func() {
+			for i := next.Add(1) - 1; i < idleConns && !t.Failed(); i = next.Add(1) - 1 {
+				conn, err := tls.Dial("tcp", s.address, &tls.Config{InsecureSkipVerify: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				conns[i] = conn
+				if _, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", object, token); err != nil {
+					t.Error(err)
+					return
+				}
+				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err == nil {
+					_, err = io.Copy(io.Discard, resp.Body)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	openers.Wait()
+	atOnce := (s.resident() - before) / idleConns
+	time.Sleep(settleTime)
+	each := (s.resident() - before) / idleConns
+	t.Logf("%.1f KiB resident each at once, %.1f after some seconds", atOnce, each)
+	if each > idleConnsBound {
+		t.Errorf("an idle connection holds %.1f KiB, the bound is %.0f", each, idleConnsBound)
+	}
+	for _, c := range conns {
+		if c != nil {
+			_ = c.Close()
+		}
 	}
 }
 
