@@ -205,8 +205,8 @@ func (m *much) measure(small *instance, size int) point {
 		}
 	}
 	defer s.stop()
-	first, usual := m.selects(s)
 	work := s.calm()
+	first, usual := m.selects(s)
 	write := m.writes(s, small)
 	page := s.peakWhile(func() {
 		var clients sync.WaitGroup
