@@ -9,10 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/internal/emit"
@@ -271,6 +274,89 @@ func readFiles(t *testing.T, root string) map[string]string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// The action for workflows of others has the inputs that it uses, and its script finds what
+// breaks.
+func TestAction(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, ".github", "actions", "compat", "action.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Inputs map[string]struct{ Description, Default string }
+		Runs   struct {
+			Using string
+			Steps []struct {
+				Uses, Shell, Run string
+				Env              map[string]string
+			}
+		}
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&action); err != nil {
+		t.Fatal(err)
+	}
+	root, temp := newModule(t, nil), t.TempDir()
+	if err := Run(root, []string{"release-baseline", "--version", "1.0"}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	source, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := action.Runs.Steps[len(action.Runs.Steps)-1]
+	env := append(os.Environ(), "GITHUB_ACTION_PATH="+filepath.Join(source, ".github", "actions", "compat"), "RUNNER_TEMP="+temp)
+	used := map[string]bool{}
+	for name, value := range script.Env {
+		input := strings.TrimSuffix(strings.TrimPrefix(value, "${{ inputs."), " }}")
+		used[input] = true
+		if value = action.Inputs[input].Default; input == "directory" {
+			value = root
+		}
+		env = append(env, name+"="+value)
+	}
+	for input := range used {
+		if action.Inputs[input].Description == "" {
+			t.Errorf("the input %s is not declared", input)
+		}
+	}
+	if len(used) != len(action.Inputs) || action.Runs.Using != "composite" || script.Shell != "bash" {
+		t.Errorf("inputs %v, of %v used, in %q", action.Inputs, used, script.Shell)
+	}
+	for _, c := range [][2]string{{"", ""}, {"maximum: 99", "::error file=schemas/fleet/v1beta1/Truck.yaml,line="}} {
+		edit, want := c[0], c[1]
+		if edit != "" {
+			path := filepath.Join(root, "schemas", "fleet", "v1beta1", "Truck.yaml")
+			was, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, bytes.Replace(was, []byte("maximum: 100"), []byte(edit), 1), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script.Run)
+		cmd.Env = env
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != (want != "") || !strings.Contains(string(out), want) {
+			t.Errorf("%q: %v %s, want %s", edit, err, out, want)
+		}
+	}
+}
+
+// The site of a module has its reference and its guides.
+func TestDocsOfAModule(t *testing.T) {
+	root := newModule(t, [][3]string{{"docs/drivers.md", "", "# For drivers\n\nSee [trucks](../schemas/fleet/v1beta1/Truck.yaml).\n"}})
+	if err := Run(root, []string{"docs", filepath.Join(root, "site")}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	files := readFiles(t, filepath.Join(root, "site"))
+	for page, want := range map[string]string{"index.html": `<a href="drivers.html">For drivers</a>`, "drivers.html": "trucks", "reference/fleet/v1beta1.html": "Color of the paint."} {
+		if !strings.Contains(files[page], want) {
+			t.Errorf("%s lacks %s: %s", page, want, files[page])
+		}
+	}
 }
 
 // Findings of lint are accepted with a reason, and for a time.

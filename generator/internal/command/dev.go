@@ -114,6 +114,9 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", d.binary, d.program)
 	build.Dir = d.root
+	if len(changed) > 0 { // few packages: their garbage fits into memory
+		build.Env = append(os.Environ(), "GOGC=800")
+	}
 	if text, err := build.CombinedOutput(); err != nil {
 		d.say("the program does not build: %v\n%s", err, text)
 		return

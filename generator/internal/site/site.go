@@ -66,6 +66,7 @@ func Pages(root string, now time.Time) ([]Page, error) {
 		return err == nil
 	}
 	w.Guides = slices.DeleteFunc(slices.Clone(guides), func(g guide) bool { return !there(g.Source) })
+	w.Guides = append(w.Guides, furtherGuides(root)...)
 	w.Released = there(compat.Released)
 	w.add("index.html", "Guides and reference", "index", m.GroupVersions)
 	for _, g := range w.Guides {
@@ -80,6 +81,24 @@ func Pages(root string, now time.Time) ([]Page, error) {
 	style, err := files.ReadFile("templates/style.css")
 	w.pages = append(w.pages, Page{"style.css", style})
 	return w.pages, cmp.Or(w.err, err)
+}
+
+// furtherGuides are the pages in docs/ that only this project has, by the title that they begin
+// with.
+func furtherGuides(root string) (more []guide) {
+	found, _ := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	for _, path := range found {
+		g := guide{Source: "docs/" + filepath.Base(path), Page: strings.TrimSuffix(filepath.Base(path), ".md") + ".html", Title: strings.TrimSuffix(filepath.Base(path), ".md")}
+		if slices.ContainsFunc(guides, func(o guide) bool { return o.Source == g.Source || o.Page == g.Page }) {
+			continue
+		}
+		if text, err := os.ReadFile(path); err == nil && bytes.HasPrefix(text, []byte("# ")) {
+			first, _, _ := bytes.Cut(text[2:], []byte("\n"))
+			g.Title = strings.TrimSpace(string(first))
+		}
+		more = append(more, g)
+	}
+	return more
 }
 
 // Write replaces a folder by the site. It refuses a folder with anything else.
