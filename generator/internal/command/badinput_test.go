@@ -112,4 +112,3 @@ func manyEdits(text string) (edits [][3]string) {
 	}
 	return edits
 }
-
