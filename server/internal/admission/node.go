@@ -56,8 +56,11 @@ func (c *Chain) tolerations(_ context.Context, r *Request) error {
 // key.
 func toleratesEviction(tolerations document.Value, key string) bool {
 	for _, t := range tolerations.Elements() {
-		effect, about := t.Get("effect").Text(), t.Get("key").Text()
-		if (effect == "" || effect == "NoExecute") && (about == "" || about == key) {
+		is := func(member, text string) bool {
+			v := t.Get(member)
+			return !v.Exists() || v.Equals("") || v.Equals(text)
+		}
+		if is("effect", "NoExecute") && is("key", key) {
 			return true
 		}
 	}

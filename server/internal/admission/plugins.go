@@ -25,6 +25,9 @@ type plugin struct {
 type rule struct {
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
 	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
+	// about are the plurals of the resources that it looks at; nil for any. Others cost no
+	// look at the clock.
+	about []string
 }
 
 // handles reports whether the plug-in sees requests of an operation.
@@ -88,32 +91,32 @@ var plugins = [...]plugin{
 func rules() map[string]rule {
 	return map[string]rule{
 		"NamespaceAutoProvision":               {waits: awaitsNamespace},
-		"SecurityContextDeny":                  {check: (*Chain).denyContexts},
-		"LimitPodHardAntiAffinityTopology":     {check: (*Chain).limitAntiAffinity},
+		"SecurityContextDeny":                  {check: (*Chain).denyContexts, about: []string{"pods"}},
+		"LimitPodHardAntiAffinityTopology":     {check: (*Chain).limitAntiAffinity, about: []string{"pods"}},
 		"LimitRanger":                          {admit: (*Chain).fillLimits, check: (*Chain).checkLimits},
-		"ServiceAccount":                       {admit: (*Chain).serviceAccount, waits: awaitsAccount},
+		"ServiceAccount":                       {admit: (*Chain).serviceAccount, waits: awaitsAccount, about: []string{"pods"}},
 		"NodeRestriction":                      {admit: (*Chain).restrictNode},
-		"TaintNodesByCondition":                {admit: (*Chain).taintNode},
-		"AlwaysPullImages":                     {admit: (*Chain).pullImages, check: (*Chain).checkPulling},
-		"ImagePolicyWebhook":                   {check: (*Chain).reviewImages, waits: awaitsImages},
+		"TaintNodesByCondition":                {admit: (*Chain).taintNode, about: []string{"nodes"}},
+		"AlwaysPullImages":                     {admit: (*Chain).pullImages, check: (*Chain).checkPulling, about: []string{"pods"}},
+		"ImagePolicyWebhook":                   {check: (*Chain).reviewImages, waits: awaitsImages, about: []string{"pods"}},
 		"PodSecurity":                          {check: (*Chain).podSecurity, waits: awaitsPods},
-		"PodNodeSelector":                      {admit: (*Chain).selectNodes, check: (*Chain).checkSelector},
-		"Priority":                             {admit: (*Chain).priority, check: (*Chain).oneDefault},
-		"DefaultTolerationSeconds":             {admit: (*Chain).tolerations},
-		"PodTolerationRestriction":             {admit: (*Chain).addTolerations, check: (*Chain).checkTolerations},
+		"PodNodeSelector":                      {admit: (*Chain).selectNodes, check: (*Chain).checkSelector, about: []string{"pods"}},
+		"Priority":                             {admit: (*Chain).priority, check: (*Chain).oneDefault, about: []string{"pods", "priorityclasses"}},
+		"DefaultTolerationSeconds":             {admit: (*Chain).tolerations, about: []string{"pods"}},
+		"PodTolerationRestriction":             {admit: (*Chain).addTolerations, check: (*Chain).checkTolerations, about: []string{"pods"}},
 		"EventRateLimit":                       {check: (*Chain).limitEvents},
-		"ExtendedResourceToleration":           {admit: (*Chain).tolerateExtended},
-		"PersistentVolumeLabel":                {admit: (*Chain).labelVolume},
-		"DefaultStorageClass":                  {admit: (*Chain).defaultStorageClass},
-		"StorageObjectInUseProtection":         {admit: (*Chain).protect},
+		"ExtendedResourceToleration":           {admit: (*Chain).tolerateExtended, about: []string{"pods"}},
+		"PersistentVolumeLabel":                {admit: (*Chain).labelVolume, about: []string{"persistentvolumes"}},
+		"DefaultStorageClass":                  {admit: (*Chain).defaultStorageClass, about: []string{"persistentvolumeclaims"}},
+		"StorageObjectInUseProtection":         {admit: (*Chain).protect, about: []string{"persistentvolumes", "persistentvolumeclaims"}},
 		"OwnerReferencesPermissionEnforcement": {check: (*Chain).enforceOwners},
-		"PersistentVolumeClaimResize":          {check: (*Chain).resize},
-		"RuntimeClass":                         {admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead},
+		"PersistentVolumeClaimResize":          {check: (*Chain).resize, about: []string{"persistentvolumeclaims"}},
+		"RuntimeClass":                         {admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead, about: []string{"pods"}},
 		"CertificateApproval":                  {check: (*Chain).approve},
 		"CertificateSigning":                   {check: (*Chain).sign},
 		"CertificateSubjectRestriction":        {check: (*Chain).restrictSubject},
-		"DefaultIngressClass":                  {admit: (*Chain).defaultIngressClass},
-		"DenyServiceExternalIPs":               {check: (*Chain).denyExternalIPs},
+		"DefaultIngressClass":                  {admit: (*Chain).defaultIngressClass, about: []string{"ingresses"}},
+		"DenyServiceExternalIPs":               {check: (*Chain).denyExternalIPs, about: []string{"services"}},
 		mutatingPolicy:                         {admit: (*Chain).applyMutating, waits: (*Chain).awaitsPolicies},
 		mutatingWebhook:                        {admit: (*Chain).askMutating, waits: (*Chain).awaitsWebhooks},
 		"ValidatingAdmissionPolicy":            {check: (*Chain).checkPolicies, waits: (*Chain).awaitsPolicies},

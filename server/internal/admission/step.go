@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"time"
 
 	"github.com/capstan-dev/capstan/server/internal/metrics"
@@ -24,6 +25,10 @@ func (s *step) run(r *Request, do func(p *plugin) error) error {
 	for i := range s.plugins {
 		p := &s.plugins[i]
 		if !p.handles(r.Operation) {
+			continue
+		}
+		if p.about != nil && !slices.Contains(p.about, r.Resource.Plural) {
+			s.timings[i].Note(int(r.Operation), false, 0)
 			continue
 		}
 		err := do(p)
