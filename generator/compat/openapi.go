@@ -1,19 +1,11 @@
 package compat
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/capstan-dev/capstan/generator/internal/foreign"
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
-
-// resourcePath is a path of the resources of a control plane: group, version, plural, and
-// whether there are a namespace, a name and a subresource.
-var resourcePath = regexp.MustCompile(`^/(?:api|apis/([^/]+))/(v[0-9][a-z0-9]*)/(namespaces/\{namespace\}/)?([a-z0-9]+)(/\{name\}(?:/([a-z]+))?)?$`)
-
-// operationVerbs are the verbs of methods, for a collection and for one object.
-var operationVerbs = map[string][2]string{"get": {"list", "get"}, "post": {"create", "create"}, "put": {"", "update"}, "patch": {"", "patch"}, "delete": {"deletecollection", "delete"}}
 
 // openAPI adds the kinds and operations of an OpenAPI 3 document. Paths of another form than
 // those of resources are resources by themselves, whose verbs are the methods.
@@ -31,19 +23,17 @@ func (m *manifest) openAPI(s *Surface, root place) {
 		if isList(t) {
 			return // a list kind, which its resource implies
 		}
-		for _, gvk := range value.Extension("group-version-kind").Items() {
-			v := s.version(gvk.At("group").Text(), gvk.At("version").Text(), m.Position(key))
-			if kind := gvk.At("kind").Text(); len(value.Extension("group-version-kind").Items()) == 1 {
-				s.addKind(v, kind, t)
-			}
+		rows := value.Extension("group-version-kind").Items()
+		if shared := strings.HasSuffix(name, ".DeleteOptions") || strings.HasSuffix(name, ".WatchEvent"); len(rows) == 1 && !shared { // a kind of all versions is of none
+			s.addKind(s.version(rows[0].At("group").Text(), rows[0].At("version").Text(), m.Position(key)), rows[0].At("kind").Text(), t)
 		}
 		if !value.Extension("group-version-kind").Here() && !strings.Contains(name, ".") {
 			s.addKind(s.version("components", "v1", m.Position(key)), name, t)
 		}
 	})
 	root.At("paths").Each(func(path string, key, value place) {
-		if parts := resourcePath.FindStringSubmatch(path); parts != nil {
-			m.resourcePath(s, parts, key, value)
+		if op, ok := foreign.OperationsOf(path, value); ok {
+			m.resourcePath(s, op, key)
 			return
 		}
 		if strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") {
@@ -60,45 +50,18 @@ func isList(t *shape) bool {
 }
 
 // resourcePath adds the operations of one path of a resource.
-func (m *manifest) resourcePath(s *Surface, parts []string, key, item place) {
-	v := s.version(parts[1], parts[2], m.Position(key))
-	one := 0
-	if parts[5] != "" {
-		one = 1
-	}
-	var verbs []string
-	kind := ""
-	for method, verb := range operationVerbs {
-		if op := item.At(method); op.Here() {
-			if verb[one] != "" {
-				verbs = append(verbs, verb[one])
-			}
-			if k := op.Extension("group-version-kind").At("kind").Text(); k != "" {
-				kind = k
-			}
-		}
-	}
-	plural := parts[4]
-	r := v.resource(plural)
+func (m *manifest) resourcePath(s *Surface, op foreign.Operations, key place) {
+	v := s.version(op.Group, op.Version, m.Position(key))
+	r := v.resource(op.Plural)
 	if r == nil {
-		r = &model.Resource{Pos: m.Position(key), GV: v.GroupVersion, Plural: plural, Stored: true, StorageVersion: v.Version}
+		r = &model.Resource{Pos: m.Position(key), GV: v.GroupVersion, Plural: op.Plural, Stored: true, StorageVersion: v.Version}
 		v.resources = append(v.resources, r)
 	}
-	r.Namespaced = r.Namespaced || parts[3] != ""
-	if name := parts[6]; name != "" {
-		slices.Sort(verbs)
-		r.HasStatus = r.HasStatus || name == "status"
-		r.Subresources = append(r.Subresources, model.Subresource{Pos: m.Position(key), Name: name, Verbs: verbs, Type: s.typeOf(v, kind)})
-		return
+	if op.AddTo(r, m.Position(key)); op.Subresource != "" {
+		r.Subresources[len(r.Subresources)-1].Type = s.typeOf(v, op.Kind)
+	} else if op.Kind != "" && r.Kind == "" {
+		r.Kind, r.Type = op.Kind, s.typeOf(v, op.Kind)
 	}
-	if r.Verbs = append(r.Verbs, verbs...); kind != "" && r.Kind == "" {
-		r.Kind, r.Type = kind, s.typeOf(v, kind)
-	}
-	if slices.Contains(r.Verbs, "list") {
-		r.Verbs = append(r.Verbs, "watch") // a parameter of lists, not an operation
-	}
-	slices.Sort(r.Verbs)
-	r.Verbs = slices.Compact(r.Verbs)
 }
 
 // typeOf is the kind of a group version, nil if the document has no schema of it.

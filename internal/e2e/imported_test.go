@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -143,5 +144,56 @@ func (m *publisher) compareEditor(ctx context.Context, s sample) {
 		m.agreed++
 	default:
 		m.Logf("%s: only the server refuses it: %.300v", s.file, refused)
+	}
+}
+
+const boats = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "boats.sea.example.com"}, "spec": {
+ "group": "sea.example.com", "scope": "Namespaced", "names": {"plural": "boats", "singular": "boat", "kind": "Boat", "shortNames": ["bo"], "categories": ["fleet"]},
+ "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {"type": "object", "required": ["spec"],
+  "properties": {"spec": {"type": "object", "required": ["sail"], "properties": {
+   "sail": {"type": "string", "description": "Color of the sail."},
+   "masts": {"type": "integer", "format": "int32", "minimum": 1, "default": 1},
+   "crew": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "port": {"x-kubernetes-int-or-string": true}}}}}},
+   "status": {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}}}}}}]}}`
+
+// Documents are made of a running server, for its users who may read what it publishes.
+func TestImportFromAServer(t *testing.T) {
+	gen, s, dir := capstanGen(t), serve(t, "", "--controllers=-*"), t.TempDir()
+	run := func(want int, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(gen, args...)
+		cmd.Dir = dir
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != want {
+			t.Errorf("%v ends with %d:\n%s", args, code, out)
+		}
+		return string(out)
+	}
+	file := filepath.Join(dir, "boats.json")
+	if err := os.WriteFile(file, []byte(boats), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := &publisher{T: t, server: s}
+	m.kubectl("create", "-f", file)
+	m.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/boats.sea.example.com")
+	for end := time.Now().Add(time.Minute); !strings.Contains(m.kubectl("get", "--raw", "/openapi/v3"), "sea.example.com/v1"); {
+		if time.Now().After(end) {
+			t.Fatal("the kind is not published")
+		}
+	}
+	url := s.config(t).Host
+	if said := run(2, "import", url); !strings.Contains(said, "/openapi/v3") {
+		t.Errorf("a server that does not know the user: %s", said)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+		t.Errorf("%v are written", left)
+	}
+	run(0, "import", url, "--kubeconfig", s.kubeconfig, "--group", "sea.example.com")
+	run(0, "lint")
+	run(0, "export", "crd", "again")
+	for _, sides := range [][]string{{"boats.json", "again/definitions.yaml"}, {"again/definitions.yaml", "boats.json"}} {
+		if out := run(0, "compat", sides[0], sides[1]); !strings.HasPrefix(out, "0 errors, 0 warnings") {
+			t.Error(out)
+		}
 	}
 }

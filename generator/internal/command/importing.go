@@ -14,18 +14,20 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/foreign"
 	"github.com/capstan-dev/capstan/generator/internal/imports"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
 func newImport(root string) *cobra.Command {
 	var o imports.Options
 	var strict bool
+	var kubeconfig, kubecontext string
 	c := &cobra.Command{
-		Use: "import FILE", Short: "Make documents of custom resource definitions, OpenAPI 3, or a running server", Args: cobra.ExactArgs(1),
-		Long: "Makes openapi/ and schemas/ of the custom resource definitions in a file, or of an OpenAPI 3 document.\n" +
+		Use: "import FILE|URL", Short: "Make documents of custom resource definitions, OpenAPI 3, or a running server", Args: cobra.ExactArgs(1),
+		Long: "Makes openapi/ and schemas/ of the custom resource definitions in a file, or of an OpenAPI 3\ndocument, or of those of a running server, like https://host:6443 with --kubeconfig.\n" +
 			"What documents cannot say is listed with file, line and remedy, and left out. It ends with 2,\nand writes nothing, when the file is wrong, or with --strict when something would be left out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Root = root
-			made, err := importFrom(cmd.Context(), args[0], o)
+			o.Root, o.Check = root, checkCode
+			made, err := importFrom(context.Background(), args[0], kubeconfig, kubecontext, o)
 			if err != nil {
 				return err
 			}
@@ -46,11 +48,38 @@ func newImport(root string) *cobra.Command {
 	}
 	c.Flags().StringSliceVar(&o.Groups, "group", nil, "only these groups")
 	c.Flags().BoolVar(&o.Overwrite, "overwrite", false, "replace documents that are there already")
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig with the credentials for a server")
+	c.Flags().StringVar(&kubecontext, "context", "", "context of the kubeconfig")
 	c.Flags().BoolVar(&strict, "strict", false, "write nothing if a part would be left out")
 	return c
 }
 
-func importFrom(_ context.Context, name string, o imports.Options) (*imports.Result, error) {
+// checkCode finds names that clash in the code that is generated.
+func checkCode(m *model.Model) error {
+	named := *m
+	if named.Module == model.Nameless {
+		named.Module = "example.com/imported"
+	}
+	for _, all := range emitters() {
+		if _, err := emitAll(&named, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// importFrom makes documents of a file or of the server at a URL.
+func importFrom(ctx context.Context, name, kubeconfig, kubecontext string, o imports.Options) (*imports.Result, error) {
+	if kind, _, _ := strings.Cut(name, ":"); kind == "http" || kind == "https" {
+		all, err := foreign.Fetch(ctx, name, kubeconfig, kubecontext)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(s foreign.Served) bool {
+			return len(o.Groups) == 0 && !strings.Contains(s.Group, ".") || len(o.Groups) > 0 && !slices.Contains(o.Groups, s.Group)
+		})
+		return imports.OfServer(all, o)
+	}
 	f, err := foreign.Read(name)
 	if err != nil {
 		return nil, err

@@ -30,10 +30,16 @@ func (p *goTypes) enum(prefix, of string, s *schema.Schema) error {
 			continue // is the zero value
 		}
 		c := goConstant{prefix + constantWord(text), text}
+		if p.gv.Imported && p.clashes(c) { // the words of others stay; clients write texts
+			for _, c := range e.Values {
+				delete(p.constants, c.Name)
+			}
+			return nil
+		}
 		if other, taken := p.constants[c.Name]; taken {
 			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the constant %s in Go would be %q and %q", c.Name, other, text), Fix: "rename one of the values, or write a pattern in place of the enum"}
 		}
-		if slices.ContainsFunc(p.gv.Types, func(t *model.Type) bool { return goTypeName(t.Name, t.Schema.Goname) == c.Name }) {
+		if p.clashes(c) {
 			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the value %q is the constant %s in Go, which is a type too", text, c.Name), Fix: "rename the type, or give it an x-cluster-go-name"}
 		}
 		p.constants[c.Name] = text
@@ -43,6 +49,12 @@ func (p *goTypes) enum(prefix, of string, s *schema.Schema) error {
 		p.enums = append(p.enums, e)
 	}
 	return nil
+}
+
+// clashes reports whether a constant has the name of another one, or of a type.
+func (p *goTypes) clashes(c goConstant) bool {
+	_, taken := p.constants[c.Name]
+	return taken || slices.ContainsFunc(p.gv.Types, func(t *model.Type) bool { return goTypeName(t.Name, t.Schema.Goname) == c.Name })
 }
 
 // constantWord is a value as the end of a Go name: "client auth" is ClientAuth.

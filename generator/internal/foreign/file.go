@@ -14,6 +14,9 @@ import (
 // MostBytes bounds a file or an answer, since it becomes a tree in memory.
 const MostBytes = 32 << 20
 
+// mostDeep bounds the nesting of values.
+const mostDeep = 1000
+
 // File is a file with schemas in JSON or YAML, and the mistakes that were found in it.
 type File struct {
 	Name  string
@@ -61,6 +64,9 @@ func Parse(name string, text []byte) (*File, error) {
 			f.Roots = append(f.Roots, Place{doc.Content[0]})
 		}
 	}
+	for _, root := range f.Roots {
+		f.plain(root.Node, 0)
+	}
 	if len(f.Roots) == 0 {
 		f.Fail(Place{}, "name a file with custom resource definitions, or an OpenAPI 3 document", "the file is empty")
 		return nil, f.Err()
@@ -72,6 +78,28 @@ func Parse(name string, text []byte) (*File, error) {
 		f.Fail(v, "write OpenAPI 3.0 or 3.1", "the document is OpenAPI %s", v.Text())
 	}
 	return f, f.Err()
+}
+
+// plain refuses keys that are there twice, and aliases, whose values would have to be copied.
+func (f *File) plain(n *yaml.Node, depth int) {
+	if depth > mostDeep {
+		f.Fail(Place{n}, "give inner types names", "values are nested more than %d deep", mostDeep)
+		return
+	}
+	if n.Kind == yaml.AliasNode {
+		f.Fail(Place{n}, "write the value", "*%s is an alias", n.Value)
+		return
+	}
+	seen := map[string]int{}
+	for i, part := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if line := seen[part.Value]; line > 0 {
+				f.Fail(Place{part}, "keep one of them", "the key %q is here twice, first in line %d", part.Value, line)
+			}
+			seen[part.Value] = max(part.Line, 1)
+		}
+		f.plain(part, depth+1)
+	}
 }
 
 // OpenAPI reports whether the file is an OpenAPI document, rather than objects.

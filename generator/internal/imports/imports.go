@@ -3,6 +3,7 @@
 package imports
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/capstan-dev/capstan/generator/internal/foreign"
 	"github.com/capstan-dev/capstan/generator/internal/load"
@@ -39,9 +38,10 @@ type Result struct {
 
 // Options say how documents are made.
 type Options struct {
-	Root      string   // of the project
-	Groups    []string // only these; nil for all
-	Overwrite bool     // documents that are there already
+	Root      string                   // of the project
+	Groups    []string                 // only these; nil for all
+	Overwrite bool                     // documents that are there already
+	Check     func(*model.Model) error // finds mistakes that code made of the documents would have; may be nil
 }
 
 // result gathers documents.
@@ -56,6 +56,9 @@ type result struct {
 	dropped     map[schema.Position]*schema.Error // parts that documents refuse, by the place in the source
 	conversions map[string]conversion             // by folder and plural
 	lists       map[schema.Position]bool          // columns that show lists of texts
+	stored      map[string]string                 // by group and plural: the first version, in which objects are stored
+	renamed     map[schema.Position]bool          // fields that need another name in Go
+	shared      bool                              // the documents need the built-in ones of meta/v1
 	merged      map[string]bool                   // documents of the project that get further resources
 }
 
@@ -66,11 +69,25 @@ func (r *result) note(at schema.Position, fix, what string) {
 // Of makes the documents of a file. An error names the mistakes in it, or in the
 // documents that would be made; there are none then.
 func Of(f *foreign.File, o Options) (*Result, error) {
-	r := &result{Options: o, since: "0.0", dropped: map[schema.Position]*schema.Error{}, conversions: map[string]conversion{}, lists: map[schema.Position]bool{}}
-	for range 8 {
+	return OfServer([]foreign.Served{{File: f}}, o)
+}
+
+// OfServer makes the documents of all that a server publishes.
+func OfServer(all []foreign.Served, o Options) (*Result, error) {
+	r := &result{Options: o, since: "0.0", dropped: map[schema.Position]*schema.Error{}, conversions: map[string]conversion{}, lists: map[schema.Position]bool{}, renamed: map[schema.Position]bool{}}
+	for range 20 {
 		r.notes, r.taken, r.merged, r.folders, r.roots, r.files = nil, map[string]bool{}, map[string]bool{}, map[string]string{}, map[string]mapping{}, map[string]string{}
-		r.definitions(f, f.Definitions())
-		if err := f.Err(); err != nil {
+		r.stored = map[string]string{}
+		var errs []error
+		for _, one := range all {
+			if one.OpenAPI() {
+				r.document(one.File, one.Resources)
+			} else {
+				r.definitions(one.File, one.Definitions())
+			}
+			errs = append(errs, one.Err())
+		}
+		if err := errors.Join(errs...); err != nil {
 			return nil, err
 		}
 		made, again, err := r.finish()
@@ -78,7 +95,7 @@ func Of(f *foreign.File, o Options) (*Result, error) {
 			return made, err
 		}
 	}
-	return nil, errors.New(f.Name + ":1: the documents of this file do not become right; report it with the file")
+	return nil, errors.New(all[0].Name + ":1: the documents of this file do not become right; report it with the file")
 }
 
 // finish encodes the documents and loads them with those of the project. It asks to be
@@ -92,14 +109,28 @@ func (r *result) finish() (made *Result, again bool, err error) {
 			return nil, false, err
 		}
 		made.Files[name], origin[name] = text, places{r.files[name], lines}
-		if _, err := os.Stat(filepath.Join(r.Root, filepath.FromSlash(name))); !errors.Is(err, fs.ErrNotExist) && !r.Overwrite && !r.merged[name] {
+		if was, err := os.ReadFile(filepath.Join(r.Root, filepath.FromSlash(name))); !errors.Is(err, fs.ErrNotExist) && !r.Overwrite && !r.merged[name] && !bytes.Equal(was, text) {
 			return nil, false, fmt.Errorf("%s:1: %s is there already; remove it, import into another folder, or write --overwrite", r.files[name], name)
+		}
+	}
+	if r.shared && r.hasProfile() { // parts of every answer: they are never those of others
+		files, err := fs.Glob(schemas.Documents, "meta/v1/*.yaml")
+		for _, file := range files {
+			if _, there := os.Stat(filepath.Join(r.Root, "schemas", file)); errors.Is(there, fs.ErrNotExist) && err == nil {
+				made.Files["schemas/"+file], err = fs.ReadFile(schemas.Documents, file)
+			}
+		}
+		if err != nil {
+			return nil, false, err
 		}
 	}
 	if len(made.Files) == 0 {
 		return nil, false, errors.New("nothing is left to import: no served version of the chosen groups")
 	}
 	m, err := load.With(r.Root, made.Files)
+	if err == nil && r.Check != nil {
+		err = r.Check(m)
+	}
 	if err == nil {
 		made.Model = m
 		return made, false, nil
@@ -167,7 +198,11 @@ func (r *result) without(e *schema.Error, at schema.Position) bool {
 		r.lists[at] = true
 		return true
 	}
-	for _, begin := range []string{"a rule of ", "the column ", "the selectable field ", "selectable field "} {
+	if strings.HasPrefix(e.What, "the field ") && strings.Contains(e.What, " in Go, ") && !r.renamed[at] {
+		r.renamed[at] = true
+		return true
+	}
+	for _, begin := range []string{"a rule of ", "the column ", "the selectable field ", "selectable field ", "the list key ", "the elements of a set "} {
 		if strings.HasPrefix(e.What, begin) && r.dropped[at] == nil {
 			r.dropped[at] = e
 			return true
@@ -208,7 +243,7 @@ func (r *result) folder(group string) string {
 	}
 	folder, _, _ := strings.Cut(group, ".")
 	_, builtIn := fs.Stat(schemas.Documents, folder)
-	taken := builtIn == nil && folder != group
+	taken := builtIn == nil && folder != group && !r.hasProfile() || slices.Contains([]string{"internal", "testdata", "vendor", "main"}, folder)
 	for other, name := range r.folders {
 		taken = taken || name == folder && other != group
 	}
@@ -217,6 +252,12 @@ func (r *result) folder(group string) string {
 	}
 	r.folders[group] = folder
 	return folder
+}
+
+// hasProfile reports whether the project has the built-in groups among its own documents.
+func (r *result) hasProfile() bool {
+	_, err := os.Stat(filepath.Join(r.Root, "openapi", "profile.yaml"))
+	return err == nil
 }
 
 // wanted reports whether a group is to be imported.
@@ -282,10 +323,9 @@ func (r *result) definition(f *foreign.File, all []foreign.Version) {
 // has a name.
 func (r *result) version(f *foreign.File, v foreign.Version, stored mapping, as string, say func(foreign.Place, string, string, ...any)) mapping {
 	name, dir := v.Resource.Kind, r.folder(v.Group)+"/"+v.Name
-	k := &kind{result: r, file: f, name: name, dir: dir, structural: true}
-	k.refer = func(ref foreign.Place) string {
+	k := &kind{result: r, file: f, name: name, dir: dir, structural: true, head: true}
+	k.refer = func(ref foreign.Place, _ mapping) {
 		f.Fail(ref, "write the schema in place", "a schema of a custom resource refers to %q", ref.Text())
-		return "/meta/v1/ObjectMeta"
 	}
 	r.taken[dir+"."+name], r.taken[dir+"."+v.Resource.ListKind] = true, true
 	doc, out := k.document(v.Root), "schemas/"+dir+"/"+name+".yaml"
@@ -329,63 +369,4 @@ func compareBool(a, b bool) int {
 		return 1
 	}
 	return -1
-}
-
-// priority orders versions as clients do: stable ones first, then by number.
-func priority(version string) int {
-	major, minor, stage := 0, 0, 300
-	if n, _ := fmt.Sscanf(version, "v%dalpha%d", &major, &minor); n == 2 {
-		stage = 100
-	} else if n, _ := fmt.Sscanf(version, "v%dbeta%d", &major, &minor); n == 2 {
-		stage = 200
-	}
-	return stage*100 + min(major, 99)*100 + min(minor, 99)
-}
-
-// group is the list of resources of a group version, in its document, which is made if the
-// project has none.
-func (r *result) group(file, group, dir string) mapping {
-	name := "openapi/" + dir + ".yaml"
-	root := r.roots[name]
-	if root.Node == nil {
-		root = r.readGroup(name)
-	}
-	if root.Node == nil {
-		root = newMapping(1)
-		version := dir[strings.LastIndexByte(dir, '/')+1:]
-		root.text("openapi", "3.0.3", 1)
-		info := newMapping(1)
-		info.Style = yaml.FlowStyle
-		info.text("title", group+"/"+version, 1)
-		info.text("version", "unversioned", 1)
-		root.set("info", info.Node)
-		paths := newMapping(1)
-		paths.Style = yaml.FlowStyle
-		root.set("paths", paths.Node)
-		head := newMapping(1)
-		head.set("name", textNode(group, 1))
-		head.yes("imported", 1)
-		head.number("groupPriority", 1000, 1)
-		head.number("versionPriority", priority(version), 1)
-		root.set("x-cluster-group", head.Node)
-		root.set("x-cluster-resources", newMapping(1).Node)
-	}
-	r.roots[name], r.files[name] = root, file
-	return mapping{root.get("x-cluster-resources")}
-}
-
-// readGroup reads the document of a group version in the project; nothing without one, or
-// one that will be replaced.
-func (r *result) readGroup(name string) mapping {
-	text, err := os.ReadFile(filepath.Join(r.Root, filepath.FromSlash(name)))
-	var doc yaml.Node
-	if err != nil || yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return mapping{}
-	}
-	root := mapping{doc.Content[0]}
-	if resources := root.get("x-cluster-resources"); resources == nil || resources.Kind != yaml.MappingNode {
-		return mapping{}
-	}
-	r.merged[name] = true
-	return root
 }

@@ -24,7 +24,8 @@ type kind struct {
 	defs       mapping
 	nodes      int
 	once       sync.Once
-	refer      func(foreign.Place) string // the $ref to a type that has a name
+	refer      func(foreign.Place, mapping) // describes the type that a $ref names
+	head       bool                         // the kind has apiVersion, kind and metadata
 }
 
 func (k *kind) note(at foreign.Place, fix, format string, args ...any) {
@@ -46,7 +47,9 @@ func (k *kind) document(root foreign.Place) mapping {
 	if d := root.At("description"); d.Here() {
 		doc.text("description", strings.TrimSpace(d.Text()), foreign.LineOf(d))
 	}
-	arrange(def)
+	if k.head {
+		arrange(def)
+	}
 	doc.Content = append(doc.Content, def.Content...)
 	if len(k.defs.Content) > 0 {
 		doc.set("$defs", k.defs.Node)

@@ -31,7 +31,7 @@ func (k *kind) schema(at foreign.Place, words []string) (mapping, []rule) {
 		return out, nil
 	}
 	if ref, ok := k.reference(at); ok {
-		out.text("$ref", k.refer(ref), out.Line)
+		k.refer(ref, out)
 		k.words(at, out, "any")
 		return out, nil
 	}
@@ -105,6 +105,12 @@ func (k *kind) form(at foreign.Place) string {
 	words := slices.DeleteFunc(append(at.At("type").Texts(), at.At("type").Text()), func(w string) bool { return w == "null" || w == "" })
 	extra := at.At("additionalProperties")
 	open := at.Extension("preserve-unknown-fields").Yes() && (len(words) == 0 || words[0] == "object") && (extra.Node == nil || extra.Kind != yaml.MappingNode)
+	if k.structural && len(words) != 1 && !at.Extension("int-or-string").Yes() && !at.Extension("preserve-unknown-fields").Yes() {
+		k.file.Fail(at, "write one type, or the extension preserve-unknown-fields: true", "the schema is not structural: a value has no type")
+	}
+	if k.structural && at.At("properties").Here() && extra.Here() {
+		k.file.Fail(extra, "keep one of them", "the schema is not structural: it has properties and additionalProperties")
+	}
 	switch {
 	case at.Extension("int-or-string").Yes() || at.At("format").Text() == "int-or-string" || at.At("format").Text() == "quantity" && len(words) == 0:
 		return "int-or-string"
@@ -183,8 +189,8 @@ func (k *kind) members(at foreign.Place, def mapping, words []string) {
 	properties := newMapping(def.Line)
 	required := at.At("required").Texts()
 	at.At("properties").Each(func(name string, key, value foreign.Place) {
-		if len(words) == 0 && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
-			k.head(name, value, properties)
+		if k.head && len(words) == 0 && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
+			k.headMember(name, value, properties)
 			return
 		}
 		field, rules := k.schema(value, append(slices.Clone(words), name))
@@ -204,14 +210,16 @@ func (k *kind) members(at foreign.Place, def mapping, words []string) {
 		if immutable {
 			field.yes("x-cluster-immutable", field.Line)
 		}
-		field.Line = foreign.LineOf(key)
+		if field.Line = foreign.LineOf(key); strings.ContainsAny(name, "-.$") || k.renamed[k.file.Position(key)] {
+			field.text("x-cluster-go-name", goName(name), field.Line)
+		}
 		properties.set(name, field.Node)
 	})
 	if required = slices.DeleteFunc(slices.Compact(required), func(name string) bool {
-		if properties.get(name) == nil && (len(words) > 0 || name != "apiVersion" && name != "kind") {
+		if properties.get(name) == nil && (!k.head || len(words) > 0 || name != "apiVersion" && name != "kind") {
 			k.note(at.At("required"), "describe it in properties", "%q is required and not described", name)
 		}
-		return properties.get(name) == nil || len(words) == 0 && name == "metadata"
+		return properties.get(name) == nil || k.head && len(words) == 0 && name == "metadata"
 	}); len(required) > 0 {
 		def.texts("required", required, foreign.LineOf(at.At("required")))
 	}
@@ -221,8 +229,19 @@ func (k *kind) members(at foreign.Place, def mapping, words []string) {
 	}
 }
 
-// head reads the members that every kind has.
-func (k *kind) head(name string, value foreign.Place, properties mapping) {
+// goName is a name in Go for a field whose usual one is wrong or taken.
+func goName(name string) string {
+	if strings.ContainsAny(name, "-.$") {
+		return camel(name)
+	}
+	if upper := strings.ToUpper(name[:1]) + name[1:]; upper != camel(name) {
+		return upper
+	}
+	return camel(name) + "Value"
+}
+
+// headMember reads the members that every kind has.
+func (k *kind) headMember(name string, value foreign.Place, properties mapping) {
 	value.Each(func(key string, at, _ foreign.Place) {
 		if !slices.Contains([]string{"type", "description"}, key) && !strings.HasPrefix(key, "$") && key != "allOf" && key != "default" {
 			k.note(at, "write a rule at the root, or a hook", "%s of %s is not taken over: every kind has the same", key, name)
@@ -277,6 +296,9 @@ func (k *kind) listType(at foreign.Place, out, items mapping) {
 	kind := at.Extension("list-type")
 	if scalar := items.get("$ref") == nil && items.get("x-cluster-preserve-unknown-fields") == nil && items.get("items") == nil && items.get("additionalProperties") == nil; kind.Text() == "set" && !scalar {
 		k.note(kind, "name the keys of the elements, list type map", "a set of objects has one owner here, and may repeat elements")
+		return
+	}
+	if k.left(foreign.LineOf(kind)) {
 		return
 	}
 	out.text("x-cluster-list-type", kind.Text(), foreign.LineOf(kind))
