@@ -10,13 +10,14 @@ import (
 // no room is answered in another way, which takes more time or is not indented, but no
 // memory.
 type GatherRoom struct {
+	size    int64
 	left    atomic.Int64 // bytes
 	buffers sync.Pool    // of *[]byte, see listBuffer
 }
 
 // NewGatherRoom makes room for so many bytes.
 func NewGatherRoom(bytes int64) *GatherRoom {
-	r := &GatherRoom{buffers: sync.Pool{New: newListBuffer}}
+	r := &GatherRoom{size: bytes, buffers: sync.Pool{New: newListBuffer}}
 	r.left.Store(bytes)
 	return r
 }
@@ -26,10 +27,14 @@ type Gathered struct {
 	room  *GatherRoom
 	Parts []*[]byte
 	Taken int64
+	most  int64
 }
 
 // Open begins an answer, of which nothing is gathered yet.
-func (r *GatherRoom) Open() *Gathered { return &Gathered{room: r} }
+func (r *GatherRoom) Open() *Gathered { return &Gathered{room: r, most: r.size} }
+
+// OpenShare is Open for an answer that gets a quarter of the room at most.
+func (r *GatherRoom) OpenShare() *Gathered { return &Gathered{room: r, most: r.size / 4} }
 
 // Buffer returns an empty buffer of listBuffer bytes and some more.
 func (g *Gathered) Buffer() *[]byte { return g.room.Buffer() }
@@ -38,6 +43,9 @@ func (g *Gathered) Buffer() *[]byte { return g.room.Buffer() }
 // the caller's then, and the earlier ones are kept.
 func (g *Gathered) Keep(part *[]byte) bool {
 	size := int64(cap(*part))
+	if g.Taken+size > g.most {
+		return false
+	}
 	if g.room.left.Add(-size) < 0 {
 		g.room.left.Add(size)
 		return false

@@ -32,7 +32,7 @@ type Requests struct {
 	// Default 64 MiB.
 	ListMemoryBytes int64
 	// BinaryCacheBytes bounds the memory of objects in the binary form, and of cells of
-	// tables, that are kept for further answers. Default 48 MiB.
+	// tables, that are kept for further answers. Default 32 MiB.
 	BinaryCacheBytes int64
 	// GoawayChance is the part of the HTTP/2 requests after which the client has to
 	// connect again, perhaps to another server: at most a fiftieth. Default 0.
@@ -59,5 +59,5 @@ func (c *Requests) SetDefaults() {
 	c.MaxStreamsPerConnection = cmp.Or(c.MaxStreamsPerConnection, 250)
 	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 3<<20)
 	c.ListMemoryBytes = cmp.Or(c.ListMemoryBytes, 64<<20)
-	c.BinaryCacheBytes = cmp.Or(c.BinaryCacheBytes, 48<<20)
+	c.BinaryCacheBytes = cmp.Or(c.BinaryCacheBytes, 32<<20)
 }
