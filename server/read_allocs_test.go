@@ -24,7 +24,7 @@ func (w *nowhere) Flush()                      {}
 func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // TestReadAllocations bounds the allocations of reads on the whole way of a request: of an
-// object, and of each object of a list. The first read of all makes what is kept.
+// object, and of each object of a list. The first read of all fills the renderings.
 func TestReadAllocations(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\n"), 0o600); err != nil {

@@ -83,7 +83,7 @@ func (v *Verbs) after(r *front.Request, l *list, key string) (size int, known bo
 // respondBinaryList answers with one envelope, which begins with the length of its
 // content. If the sizes of all messages are known the list is sent while it is read. If
 // there is room the message is gathered. Otherwise the list is encoded twice: for its
-// length, and to send it, the second time mostly from what is kept.
+// length, and to send it, the second time mostly from renderings.
 func (v *Verbs) respondBinaryList(r *front.Request, l *list) error {
 	b := v.binaryList(r, l)
 	held := v.gather.OpenShare()
