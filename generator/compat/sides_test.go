@@ -129,6 +129,7 @@ func TestFiles(t *testing.T) {
 		{"a field is added", boat, "              crew:", "              deck: {type: string}\n              crew:", ""},
 		{"a type changes", boat, "crew: {type: integer, format: int32, minimum: 1, maximum: 9}", "crew: {type: string}", "E:field-type-changed"},
 		{"a rule is added", boat, "{rule: self.crew < 100}", "{rule: self.crew < 100}, {rule: self.crew > 2}", "E:rule-added"},
+		{"a rule has parentheses and a message", boat, "{rule: self.crew < 100}", "{rule: (self.crew<100), message: too many}", ""},
 		{"a rule goes", boat, "            x-kubernetes-validations: [{rule: self.crew < 100}]\n", "", ""},
 		{"a list loses its keys", boat, "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], ", "", "E:list-semantics-changed"},
 		{"required", boat, "required: [spec]", "required: [spec, status]", "E:field-required"},
