@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -23,19 +25,30 @@ func (w *nowhere) WriteHeader(code int)        { w.code = code }
 func (w *nowhere) Flush()                      {}
 func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestReadAllocations bounds the allocations of reads on the whole way of a request: of an
-// object, and of each object of a list. The first read of all fills the renderings.
-func TestReadAllocations(t *testing.T) {
+// startQuiet starts a server on memory that does nothing by itself, so that all allocations are
+// those of requests.
+func startQuiet(t *testing.T) *Server {
+	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(context.Background(), Config{InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
+	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	<-s.Bootstrapped()
+	return s
+}
+
+// TestReadAllocations bounds the allocations of reads on the whole way of a request: of an
+// object, and of each object of a list. The first read of all fills the renderings.
+func TestReadAllocations(t *testing.T) {
+	if raceEnabled || invariants.Enabled {
+		t.Skip("the checks of this build allocate")
+	}
+	s := startQuiet(t)
 	const few, many = 20, 220
 	row := s.catalog.Snapshot().Core("pods")
 	for i := range few + many {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/capstan-dev/capstan/internal/invariants"
 )
 
 // openMem opens a store in memory, so that a benchmark measures the processor only.
@@ -73,6 +75,20 @@ func fill(tb testing.TB, e *Engine, n, size int) {
 	}
 	if err := e.db.Compact(context.Background(), []byte{0}, []byte{0xff}, true); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// TestUpdateAllocations bounds the allocations of a write, all goroutines together.
+func TestUpdateAllocations(t *testing.T) {
+	if invariants.Enabled {
+		t.Skip("the checks of this build allocate")
+	}
+	e, v := openMem(t), object(2<<10)
+	fill(t, e, 300, 2<<10)
+	n := testing.AllocsPerRun(200, func() { put(t, e, podKey(7), v) })
+	t.Logf("an update makes %.0f allocations", n)
+	if n > 14 {
+		t.Errorf("an update makes %.0f allocations, the bound is %d", n, 14)
 	}
 }
 

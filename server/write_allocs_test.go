@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+)
+
+// allocations are the allocations and bytes of a call in the best of some rounds: other
+// goroutines allocate now and then, and the collector empties pools.
+func allocations(call func(i int)) (count, bytes float64) {
+	const rounds, calls = 5, 40
+	call(0)
+	var counts, sizes []float64
+	for round := range rounds {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range calls {
+			call(1 + round*calls + i)
+		}
+		runtime.ReadMemStats(&after)
+		counts = append(counts, float64(after.Mallocs-before.Mallocs)/calls)
+		sizes = append(sizes, float64(after.TotalAlloc-before.TotalAlloc)/calls)
+	}
+	return least(counts), least(sizes)
+}
+
+func least(all []float64) float64 {
+	best := all[0]
+	for _, n := range all {
+		best = min(best, n)
+	}
+	return best
+}
+
+// TestWriteAllocations bounds the allocations of writes on the whole way of a request, from
+// the route to the answer, and of its stages: a body is decoded; then validated, sealed and
+// committed; and with its owner recorded.
+func TestWriteAllocations(t *testing.T) {
+	if raceEnabled || invariants.Enabled {
+		t.Skip("the checks of this build allocate")
+	}
+	s := startQuiet(t)
+	configMap := func(name string) string {
+		return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"default","labels":{"app":"bench"}},"data":{"n":"1","text":%q}}`, name, strings.Repeat("0123456789abcdef", 120))
+	}
+	pod := func(name string) string { return string(benchPod(name)) }
+	for _, c := range []struct {
+		plural string
+		body   func(name string) string
+		patch  string
+		bounds map[string][2]float64 // allocations, KiB
+	}{
+		{"configmaps", configMap, `{"data":{"n":"%d"}}`, map[string][2]float64{"create": {95, 42}, "update": {123, 52}, "patch": {115, 25}, "apply": {180, 56}, "delete": {72, 20},
+			"decode": {18, 44}, "decode to commit": {60, 20}, "with the owner": {65, 21}}},
+		{"pods", pod, `{"metadata":{"labels":{"n":"v%d"}}}`, map[string][2]float64{"create": {188, 95}, "update": {301, 60}, "patch": {562, 84}, "apply": {798, 130}, "delete": {121, 60},
+			"decode": {32, 47}, "decode to commit": {133, 28}, "with the owner": {156, 35}}},
+	} {
+		path := "/api/v1/namespaces/default/" + c.plural
+		name := func(i int) string { return fmt.Sprintf("o-%d", i) }
+		send := func(method, path, contentType, body string) {
+			r := httptest.NewRequest(method, path, strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer admin")
+			r.Header.Set("Content-Type", contentType)
+			w := nowhere{header: http.Header{}}
+			if s.http.Handler.ServeHTTP(&w, r); w.code > 299 {
+				t.Fatalf("%s %s: %d", method, path, w.code)
+			}
+		}
+		row, made := s.catalog.Snapshot().Core(c.plural), 0
+		kind := front.KindOf(row)
+		decode := func(name string) *document.Document {
+			doc, _, err := s.front.Parse([]byte(c.body(name)), kind, document.Value{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return doc
+		}
+		write := func(owned bool) {
+			made++
+			w := objects.Write{Ref: objects.Ref{Row: row, Namespace: "default"}, Opts: objects.Options{Manager: "bench", Applied: !owned}, Creates: true,
+				Change: objects.NewObject(decode(fmt.Sprint("w-", made)), nil)}
+			if _, err := s.objects.Write(context.Background(), &w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, step := range []struct {
+			name string
+			call func(i int)
+		}{
+			{"create", func(i int) { send(http.MethodPost, path, "application/json", c.body(name(i))) }},
+			{"update", func(i int) {
+				send(http.MethodPut, path+"/"+name(i), "application/json", strings.Replace(c.body(name(i)), `"bench"`, `"changed"`, 1))
+			}},
+			{"patch", func(i int) {
+				send(http.MethodPatch, path+"/"+name(i), "application/merge-patch+json", fmt.Sprintf(c.patch, i))
+			}},
+			{"apply", func(i int) {
+				send(http.MethodPatch, path+"/"+name(i)+"?fieldManager=bench&force=true", "application/apply-patch+yaml",
+					strings.Replace(c.body(name(i)), `"bench"`, `"applied"`, 1))
+			}},
+			{"delete", func(i int) {
+				send(http.MethodDelete, path+"/"+name(i)+"?gracePeriodSeconds=0", "application/json", "")
+			}},
+			{"decode", func(i int) { decode(name(i)) }},
+			{"decode to commit", func(int) { write(false) }},
+			{"with the owner", func(int) { write(true) }},
+		} {
+			count, size := allocations(step.call)
+			t.Logf("%s of %s: %.0f allocations, %.1f KiB", step.name, c.plural, count, size/1024)
+			if b := c.bounds[step.name]; count > b[0] || size > b[1]*1024 {
+				t.Errorf("%s of %s: %.0f allocations of %.1f KiB, the bounds are %.0f and %.0f", step.name, c.plural, count, size/1024, b[0], b[1])
+			}
+		}
+	}
+}
