@@ -32,6 +32,7 @@ func TestBadInput(t *testing.T) {
 	forbidden := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer forbidden.Close()
 	const schema, group, released = "schemas/fleet/v1beta1/Truck.yaml", "openapi/fleet/v1beta1.yaml", "openapi/released/release.yaml"
+	const version = "openapi: 3.0.3\ninfo: {title: a, version: b}\npaths: {}\nx-cluster-group: {name: fleet.example.com, groupPriority: 1000, versionPriority: 50}\nx-cluster-resources:\n  trucks: {kind: Truck, scope: Namespaced, storedAs: fleet/v1beta1/Truck, subresources: {status: {}}}\n"
 	field := func(text string) [3]string {
 		return [3]string{schema, "        maximum: 100\n", "        maximum: 100\n" + text}
 	}
@@ -54,6 +55,7 @@ func TestBadInput(t *testing.T) {
 		"fields that clash":         {"", [][3]string{field("      fooBar: {description: Words for it., type: string}\n      foo_bar: {description: Words for it., type: string}\n")}, schema + ":17: the field foo_bar has the name FooBar in Go, as fooBar does; "},
 		"values that clash":         {"", [][3]string{{schema, "[Blue, Green, Red]", "[Blue, Green, Red, A-B, A_B]"}}, schema + ":17: the constant TruckSpecColorAB in Go would be \"A-B\" and \"A_B\"; "},
 		"a value and a type":        {"", [][3]string{def("TruckSpecColorRed"), field("      x: {description: Words for it., $ref: \"#/$defs/TruckSpecColorRed\"}\n")}, schema + ":18: the value \"Red\" is the constant TruckSpecColorRed in Go, which is a type too; "},
+		"a number that is taken":    {"", [][3]string{{"openapi/fleet/v1.yaml", "", version}, {"schemas/fleet/v1/Truck.yaml", "", "x-cluster-same-as: /fleet/v1beta1/Truck\n$defs: {TruckSpec: {required: [length], properties: {size: null, length: {description: Words for it., format: int32, x-cluster-renamed-from: size,\n  x-cluster-binary: 1}}}}\n"}}, "schemas/fleet/v1/Truck.yaml:3: the binary number 1 of length belongs to color already; "},
 		"a folder that clashes":     {"", [][3]string{{"schemas/internal/v1/A.yaml", "", "description: Words.\n"}}, "schemas/internal/v1/A.yaml:1: the folder internal has a meaning of its own in Go; "},
 		"lint of wrong documents":   {"lint", [][3]string{{schema, "type: string", "type: strin"}}, schema + ":18: unknown type"},
 		"docs of wrong documents":   {"docs site", [][3]string{{schema, "type: string", "type: strin"}}, schema + ":18: unknown type"},

@@ -186,6 +186,9 @@ func (d *documents) checkNumbers(s *schema.Schema) {
 		if outer[at] != "" {
 			other = outer[at]
 		}
+		if q := named(s, other); q != nil && q.Pos.File != p.Pos.File { // p was there before the document that says what differs
+			p, other = *q, p.Name
+		}
 		if other != "" {
 			d.fail(d.at(p.Schema, "x-cluster-binary"), fmt.Sprintf("write x-cluster-binary: %d, the next free number; a number is never used again, not even after its field is gone", numberAfter(last[at.outer])),
 				"the binary number %d of %s belongs to %s already", at.number, p.Name, other)
@@ -193,4 +196,12 @@ func (d *documents) checkNumbers(s *schema.Schema) {
 		}
 		taken[at] = p.Name
 	}
+}
+
+// named is a member of an object, or nil.
+func named(s *schema.Schema, name string) *schema.Property {
+	if i := slices.IndexFunc(s.Properties, func(p schema.Property) bool { return p.Name == name }); i >= 0 {
+		return &s.Properties[i]
+	}
+	return nil
 }
