@@ -13,8 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/openapi"
 )
 

@@ -104,6 +104,9 @@ type Config struct {
 	// server of the API with namespaces, roles and reviews of access, and without
 	// custom resources, extension servers, service accounts and admission.
 	Builtin parts.Builtin
+	// Extras are abilities besides the API, extras.All(): traces, logins by ID tokens and
+	// profiles. Default: those that Builtin brings along.
+	Extras parts.Extras
 	// API is the API of another module: what New of its generated package gen/api returns.
 	// Default: none.
 	API *api.API
@@ -207,6 +210,9 @@ func (c *Config) Validate() error {
 	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission, &d.Background, &d.Addresses, &d.Audit} {
 		all = append(all, part.Validate())
 	}
+	if d.extras() == nil && (d.TracingConfigFile != "" || d.OIDCIssuerURL != "") {
+		wrong("traces (--tracing-config-file) and ID tokens (--oidc-issuer-url) are not in this program: add Extras to the configuration in its main.go (extras.All()), or leave them out")
+	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),
 		limited[time.Duration]{flag: "min-request-timeout", at: &d.MinRequestTimeout, least: time.Second, most: longestTime}.valid())
 	if d.MaxRequestBytes < d.MaxObjectBytes {
@@ -216,6 +222,14 @@ func (c *Config) Validate() error {
 		wrong("--encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config")
 	}
 	return errors.Join(all...)
+}
+
+// extras are the abilities besides the API; nil for none.
+func (c *Config) extras() parts.Extras {
+	if c.Extras == nil && c.Builtin != nil {
+		return c.Builtin.Extras()
+	}
+	return c.Extras
 }
 
 // keepsFiles reports whether certificates and kubeconfig are on the machine's disk.

@@ -114,6 +114,10 @@ func (s *Server) routes() http.Handler {
 	}
 	rt.Add("/.well-known/openid-configuration", front.Target{Endpoint: s.endpoints.IssuerConfiguration, OwnRepresentation: true})
 	rt.Add(endpoints.KeysPath, front.Target{Endpoint: s.endpoints.IssuerKeys, OwnRepresentation: true})
-	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, !s.cfg.DisableProfiling))
+	var profile func(name string) http.HandlerFunc
+	if extras := s.cfg.extras(); extras != nil && !s.cfg.DisableProfiling {
+		profile = extras.Profile
+	}
+	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, profile))
 	return rt
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/controller"
-	"github.com/capstan-dev/capstan/internal/otlp"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 )
@@ -51,7 +51,7 @@ type durations struct {
 	ExtensionServers extensions.Times
 
 	// Spans are the times of traces; zero for those of OpenTelemetry.
-	Spans otlp.Pauses
+	Spans tracing.Pauses
 
 	controllers.Pauses
 }

@@ -30,7 +30,7 @@ func (s *Server) openAuthentication() error {
 	}
 	var err error
 	if cfg.OIDCIssuerURL != "" {
-		if s.openID, err = openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery}); err != nil {
+		if s.openID, err = cfg.extras().IDTokens(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery}); err != nil {
 			return fmt.Errorf("ID tokens: %w", err)
 		}
 		tokens = append(tokens, s.openID)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/capstan-dev/capstan/internal/otlp"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
@@ -19,15 +18,14 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics.Metrics {
 
 // openTracing begins to send spans of requests, if that is configured.
 func (s *Server) openTracing() error {
-	config, err := otlp.Read(s.cfg.TracingConfigFile)
-	if err != nil || config == nil {
-		return err
+	if s.cfg.TracingConfigFile == "" {
+		return nil
 	}
 	figures := metrics.NewSpans()
 	s.metrics.Add(figures)
-	s.spans = otlp.Open(config, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.durations.Spans)
-	s.tracer = s.spans.Tracer
-	return nil
+	var err error
+	s.spans, s.tracer, err = s.cfg.extras().Traces(s.cfg.TracingConfigFile, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.durations.Spans)
+	return err
 }
 
 // openFlowControl reads the flow schemas and priority levels. They share the numbers of

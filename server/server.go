@@ -23,8 +23,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/index"
-	"github.com/capstan-dev/capstan/internal/openid"
-	"github.com/capstan-dev/capstan/internal/otlp"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/tracing"
@@ -81,10 +79,10 @@ type Server struct {
 	decodeLimits document.Limits
 	keys         *pki.Keyring
 	tokens       authn.TokenAuthenticator
-	openID       *openid.Authenticator // nil without an issuer of ID tokens
+	openID       parts.IDTokens // nil without an issuer of ID tokens
 	metrics      *metrics.Metrics
 	audit        *audit.Recorder // nil when nothing is recorded
-	spans        *otlp.Sender    // nil when no spans are recorded
+	spans        parts.Spans     // nil when no spans are recorded
 	tracer       *tracing.Tracer // the same
 	listener     net.Listener
 	http         *http.Server

@@ -84,7 +84,9 @@ func (s *Server) closeParts() error {
 	if s.rooms != nil {
 		s.rooms.Close()
 	}
-	s.openID.Close()
+	if s.openID != nil {
+		s.openID.Close()
+	}
 	s.flow.Close()
 	if s.rbac != nil {
 		s.rbac.Close()
@@ -96,7 +98,9 @@ func (s *Server) closeParts() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
 	defer cancel()
 	s.audit.Close(ctx)
-	s.spans.Close(ctx)
+	if s.spans != nil {
+		s.spans.Close(ctx)
+	}
 	var err error
 	if s.store != nil {
 		err = s.store.Close()

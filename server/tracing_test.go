@@ -19,7 +19,7 @@ import (
 	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/capstan-dev/capstan/internal/otlp"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server"
 )
 
@@ -63,7 +63,7 @@ func newSpanCollector(t *testing.T) *spanCollector {
 }
 
 // startTraced starts a server that sends spans to the collector.
-func startTraced(t *testing.T, c *spanCollector, rate int, pauses otlp.Pauses, change func(*server.Config)) *harness {
+func startTraced(t *testing.T, c *spanCollector, rate int, pauses tracing.Pauses, change func(*server.Config)) *harness {
 	return startServer(t, func(cfg *server.Config) {
 		cfg.TracingConfigFile = filepath.Join(t.TempDir(), "tracing.yaml")
 		text := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1beta1\nkind: TracingConfiguration\nendpoint: %s\nsamplingRatePerMillion: %d\n", c.Listener.Addr(), rate)
@@ -77,7 +77,7 @@ func startTraced(t *testing.T, c *spanCollector, rate int, pauses otlp.Pauses, c
 	})
 }
 
-var quickSpans = otlp.Pauses{Batch: time.Millisecond, Call: 10 * time.Second, Again: time.Second, Give: time.Minute}
+var quickSpans = tracing.Pauses{Batch: time.Millisecond, Call: 10 * time.Second, Again: time.Second, Give: time.Minute}
 
 // all waits until a request's span has arrived, the last of its trace, and returns those of
 // the trace: the other spans by name, and the request's.
@@ -240,7 +240,7 @@ func TestSpansGoOn(t *testing.T) {
 // Spans that wait are sent when the server stops.
 func TestSpansOutliveTheServer(t *testing.T) {
 	c := newSpanCollector(t)
-	h := startTraced(t, c, 1e6, otlp.Pauses{Batch: time.Hour, Call: 10 * time.Second}, nil)
+	h := startTraced(t, c, 1e6, tracing.Pauses{Batch: time.Hour, Call: 10 * time.Second}, nil)
 	h.get("/version").expect(t, 200, "")
 	if err := h.server.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

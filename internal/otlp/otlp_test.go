@@ -91,7 +91,7 @@ func accept(w http.ResponseWriter, r *http.Request, message []byte) {
 	w.Header().Set("Grpc-Status", "0")
 }
 
-func open(t *testing.T, address string, pauses Pauses) (*Sender, *counts) {
+func open(t *testing.T, address string, pauses tracing.Pauses) (*Sender, *counts) {
 	n := &counts{ends: map[string]int{}}
 	s := Open(&Config{Rate: 1e6, network: "tcp", address: address}, "test", n, slog.New(slog.DiscardHandler), pauses)
 	t.Cleanup(func() { s.Close(context.Background()) })
@@ -113,7 +113,7 @@ func TestSpansAreSentInBatches(t *testing.T) {
 	s, n := open(t, collector(t, func(w http.ResponseWriter, r *http.Request) {
 		batches <- r.ContentLength
 		accept(w, r, []byte{0x0a, 2, 0x08, 1}) // one span is rejected
-	}), Pauses{Batch: time.Hour, Call: 10 * time.Second, Again: time.Hour, Give: time.Hour})
+	}), tracing.Pauses{Batch: time.Hour, Call: 10 * time.Second, Again: time.Hour, Give: time.Hour})
 	record(s, mostBatch)
 	<-batches
 	record(s, 3)
@@ -149,7 +149,7 @@ func TestCollectorsFail(t *testing.T) {
 		"refusing": collector(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Grpc-Status", "3") }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, n := open(t, address, Pauses{Batch: time.Millisecond, Call: 200 * time.Millisecond, Again: time.Millisecond, Give: 50 * time.Millisecond})
+			s, n := open(t, address, tracing.Pauses{Batch: time.Millisecond, Call: 200 * time.Millisecond, Again: time.Millisecond, Give: 50 * time.Millisecond})
 			const all = 4 * mostWaiting
 			begin := time.Now()
 			record(s, all)
@@ -173,7 +173,7 @@ func TestCollectorComesBack(t *testing.T) {
 			return
 		}
 		accept(w, r, nil)
-	}), Pauses{Batch: time.Millisecond, Call: 10 * time.Second, Again: time.Millisecond, Give: time.Hour})
+	}), tracing.Pauses{Batch: time.Millisecond, Call: 10 * time.Second, Again: time.Millisecond, Give: time.Hour})
 	record(s, 1)
 	for begin := time.Now(); n.of("sent") != 1; time.Sleep(time.Millisecond) {
 		if time.Since(begin) > 10*time.Second {

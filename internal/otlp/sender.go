@@ -16,34 +16,19 @@ import (
 	"github.com/capstan-dev/capstan/internal/tracing"
 )
 
-// Figures counts spans.
-type Figures interface {
-	// Spans notes the end of so many spans: "sent", "dropped" while the queue was full, or
-	// "failed".
-	Spans(end string, count int)
-}
-
 // Sender gathers the spans that have ended and sends them in batches. It implements
 // sdk.SpanProcessor: the library's own counts nowhere what it drops.
 type Sender struct {
 	*tracing.Tracer
 	calls   *grpc.Caller
-	figures Figures
+	figures tracing.Figures
 	log     *slog.Logger
-	pauses  Pauses
+	pauses  tracing.Pauses
 	ended   chan sdk.ReadOnlySpan
 	failing atomic.Bool // the last batch was not accepted, as was logged
 
 	stop context.CancelFunc // of the goroutine, after which
 	done chan struct{}      // is closed
-}
-
-// Pauses are the times of a sender; the zero value is that of OpenTelemetry.
-type Pauses struct {
-	Batch time.Duration // from the first span of a batch until it is sent. 5s
-	Call  time.Duration // for an attempt to send. 10s
-	Again time.Duration // until the next attempt. 5s
-	Give  time.Duration // after which a batch is given up. 1m
 }
 
 // Bounds of memory. Texts of clients are cut.
@@ -54,9 +39,9 @@ const (
 )
 
 // Open begins to send spans of this process, which is known by an instance's name.
-func Open(c *Config, instance string, figures Figures, log *slog.Logger, pauses Pauses) *Sender {
-	if pauses == (Pauses{}) {
-		pauses = Pauses{Batch: 5 * time.Second, Call: 10 * time.Second, Again: 5 * time.Second, Give: time.Minute}
+func Open(c *Config, instance string, figures tracing.Figures, log *slog.Logger, pauses tracing.Pauses) *Sender {
+	if pauses == (tracing.Pauses{}) {
+		pauses = tracing.Pauses{Batch: 5 * time.Second, Call: 10 * time.Second, Again: 5 * time.Second, Give: time.Minute}
 	}
 	s := &Sender{calls: grpc.New(c.network, c.address), figures: figures, log: log, pauses: pauses, ended: make(chan sdk.ReadOnlySpan, mostWaiting), done: make(chan struct{})}
 	limits := sdk.NewSpanLimits()

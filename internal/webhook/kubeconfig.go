@@ -12,9 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/capstan-dev/capstan/client"
+	"github.com/capstan-dev/capstan/internal/yaml"
 )
 
 // Credentials are those of this server for a webhook.

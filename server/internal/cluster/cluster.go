@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/extras"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
 	"github.com/capstan-dev/capstan/server/internal/admissionpolicies"
@@ -54,6 +55,9 @@ func (Builtin) Groups(clock func() time.Time, on func(feature string) bool) []*a
 
 // Documents implements parts.Builtin.
 func (Builtin) Documents() api.Documents { return openapi.Documents() }
+
+// Extras implements parts.Builtin.
+func (Builtin) Extras() parts.Extras { return extras.All() }
 
 // Rooms implements parts.Builtin.
 func (Builtin) Rooms(core *parts.Core) parts.Rooms { return &Rooms{Core: core} }

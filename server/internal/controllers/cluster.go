@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/quota"
 )
 
-// Cluster is what the activities for the built-in groups need.
+// Cluster has the rooms that the activities for the built-in groups use.
 type Cluster struct {
 	Elsewhere controller.Elsewhere
 	Services  *addresses.Services
@@ -35,6 +35,9 @@ func (c *Config) ServeCluster(of Cluster) {
 		}
 	}
 	c.cluster, c.begins = of, controller.All()
+	c.token = func(namespace, account, uid, secret string) (string, error) {
+		return of.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
+	}
 	c.quotas = func(c *Controllers) controller.Quotas {
 		return &quotas{of.Quotas, c, objects.Options{User: authn.ServiceAccount("kube-system", "resourcequota-controller", ""), Manager: controllersManager}}
 	}

@@ -44,6 +44,7 @@ type Config struct {
 	chores  []chore                                // of a cluster
 	begins  []controller.Maker                     // nil for those that every server has
 	quotas  func(c *Controllers) controller.Quotas // nil for none
+	token   func(namespace, account, uid, secret string) (string, error)
 }
 
 // Controllers are the server's own activities.
@@ -150,14 +151,12 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Kinds:       make(map[controller.Kind]string),
 		Custom:      &customTypes{catalog: c.catalog},
 
-		Makers:    c.cfg.begins,
-		Elsewhere: c.cfg.cluster.Elsewhere,
-		RootCA:    func() []byte { return c.keys.Credentials().CA },
-		SecretToken: func(namespace, account, uid, secret string) (string, error) {
-			return c.cfg.cluster.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
-		},
-		Now:    c.cfg.Clock,
-		Logger: c.log,
+		Makers:      c.cfg.begins,
+		Elsewhere:   c.cfg.cluster.Elsewhere,
+		RootCA:      func() []byte { return c.keys.Credentials().CA },
+		SecretToken: c.cfg.token,
+		Now:         c.cfg.Clock,
+		Logger:      c.log,
 
 		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate, Cleaning: c.cfg.Pauses.Certificates},
 		QuotaResync:  c.cfg.Pauses.Quotas,

@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	"net/http"
-	"net/http/pprof"
 	"strings"
 
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
@@ -10,13 +9,17 @@ import (
 )
 
 // Debug finds what is below /debug/, for authorized users: the queues of priority and
-// fairness, unless it is nil, and Go's profiles.
-func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool) func(rest string) front.Target {
+// fairness, and Go's profiles, unless they are nil.
+func (x *Endpoints) Debug(flow *flowcontrol.Control, profile func(name string) http.HandlerFunc) func(rest string) front.Target {
 	return func(rest string) front.Target {
 		step, name, _ := strings.Cut(rest, "/")
 		switch {
-		case step == "pprof" && profiles && strings.HasPrefix(rest, "pprof/"):
-			return profiling(name)
+		case step == "pprof" && profile != nil && strings.HasPrefix(rest, "pprof/"):
+			return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *front.Request) error {
+				r.Begun(http.StatusOK)
+				profile(name)(r.Writer, r.HTTP)
+				return nil
+			}}
 		case step == "api_priority_and_fairness" && flow != nil:
 			return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Endpoint: func(r *front.Request) error {
 				text, ok := flow.Dump(name, r.Query.Get("includeRequestDetails") != "")
@@ -28,24 +31,4 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool) func(rest st
 		}
 		return front.Target{}
 	}
-}
-
-// profiling finds a profile below /debug/pprof/.
-func profiling(name string) front.Target {
-	show := pprof.Index
-	switch name {
-	case "cmdline":
-		show = pprof.Cmdline
-	case "profile":
-		show = pprof.Profile
-	case "symbol":
-		show = pprof.Symbol
-	case "trace":
-		show = pprof.Trace
-	}
-	return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *front.Request) error {
-		r.Begun(http.StatusOK)
-		show(r.Writer, r.HTTP)
-		return nil
-	}}
 }

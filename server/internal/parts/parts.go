@@ -5,12 +5,15 @@ package parts
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
@@ -36,8 +39,29 @@ type Builtin interface {
 	Documents() api.Documents
 	// Rooms are those of a server, none of them open.
 	Rooms(*Core) Rooms
+	// Extras come along.
+	Extras() Extras
 	// CustomKinds are the custom kinds in a store that no server uses.
 	CustomKinds(context.Context, *catalog.Snapshot, store.Store) (stored.Kinds, error)
+}
+
+// Extras are abilities of a server besides its API.
+type Extras interface {
+	// Traces begins to send spans, as a file configures it.
+	Traces(file, instance string, figures tracing.Figures, log *slog.Logger, pauses tracing.Pauses) (Spans, *tracing.Tracer, error)
+	// IDTokens authenticates by the ID tokens of an issuer.
+	IDTokens(openid.Config) (IDTokens, error)
+	// Profile shows a profile of the process; "" lists them.
+	Profile(name string) http.HandlerFunc
+}
+
+// Spans are sent until Close.
+type Spans interface{ Close(context.Context) }
+
+// IDTokens authenticates until Close.
+type IDTokens interface {
+	authn.TokenAuthenticator
+	Close()
 }
 
 // Core is the part of a server that every API needs. The server fills it in while it opens.

@@ -10,9 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/yaml"
 )
 
 // Person describes the client certificate of a user.

@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Bounds of programs without symbols, as they are released, in bytes.
+const (
+	mostOfEverything = 40_000_000
+	mostOfOwnGroups  = 26_000_000
+)
+
+// TestOwnGroupsOnly makes a module whose program has its own groups only, and works with it
+// by kubectl.
+func TestOwnGroupsOnly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds two servers")
+	}
+	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "fleet")
+	copyProject(t, root, "gen", "internal/gen")
+	in := func(where, name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = where
+		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	small := func(file string, most int64) {
+		t.Helper()
+		if info, err := os.Stat(file); err != nil || info.Size() > most {
+			t.Errorf("%v: the program has %d bytes, at most %d are wanted: 'go tool nm -size -sort size' of one with symbols says what they are", err, info.Size(), most)
+		}
+	}
+	in(root, "go", "build", "-ldflags", "-s -w", "-o", "capstan", "./server/cmd/capstan")
+	small(filepath.Join(root, "capstan"), mostOfEverything)
+
+	in(root, "go", "run", "./generator/cmd/capstan-gen", "new", "api", "fleet.example.com", "--kind", "Truck", "--builtin=false", "--dir", dir, "--capstan", root)
+	in(dir, "go", "mod", "tidy")
+	in(dir, "go", "test", "-vet=off", "./...")
+	in(dir, "go", "build", "-ldflags", "-s -w", "-o", "server", ".")
+	small(filepath.Join(dir, "server"), mostOfOwnGroups)
+
+	server := serveBinary(t, filepath.Join(dir, "server"), t.TempDir())
+	kubectl := func(args ...string) string {
+		t.Helper()
+		return in(dir, binaries.kubectl, append([]string{"--kubeconfig", server.kubeconfig, "--cache-dir", filepath.Join(dir, "cache")}, args...)...)
+	}
+	kubectl("create", "namespace", "depot")
+	kubectl("apply", "-n", "depot", "-f", "examples")
+	kubectl("apply", "-n", "depot", "--server-side", "--force-conflicts", "-f", "examples")
+	for _, c := range []struct{ args, want string }{
+		{"get trucks -A", "depot"},
+		{"get namespaces", "kube-system"},
+		{"explain truck.spec", "FIELD: spec"},
+		{"auth can-i create trucks --as anna --as-group system:masters", "yes"},
+		{"api-resources -o name", "rolebindings.rbac.authorization.k8s.io"},
+		{"get --raw /readyz", "ok"},
+		{"get --raw /openapi/v2", "com.example.fleet.v1beta1.Truck"},
+	} {
+		if text := kubectl(strings.Fields(c.args)...); !strings.Contains(text, c.want) {
+			t.Errorf("kubectl %s: %s", c.args, text)
+		}
+	}
+	kubectl("create", "rolebinding", "drivers", "-n", "depot", "--clusterrole=view", "--user=anna")
+	kubectl("delete", "namespace", "depot", "--timeout", devLimit.Round(time.Second).String())
+	if text := kubectl("get", "trucks", "-A"); strings.Contains(text, "depot") {
+		t.Errorf("the trucks of a deleted namespace are left: %s", text)
+	}
+}
