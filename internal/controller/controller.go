@@ -173,11 +173,11 @@ func All() []Maker {
 // the store is closed.
 func Start(cfg Config) *Manager {
 	ctx, stop := context.WithCancel(context.Background())
-	c := newCluster(cfg)
-	m := &Manager{stop: stop, feed: newFeed(c)}
 	if cfg.Elsewhere == nil {
 		cfg.Elsewhere = nowhere{}
 	}
+	c := newCluster(cfg)
+	m := &Manager{stop: stop, feed: newFeed(c)}
 	if cfg.Makers == nil {
 		cfg.Makers = Core()
 	}

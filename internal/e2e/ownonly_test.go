@@ -54,9 +54,18 @@ func TestOwnGroupsOnly(t *testing.T) {
 		t.Helper()
 		return in(dir, binaries.kubectl, append([]string{"--kubeconfig", server.kubeconfig, "--cache-dir", filepath.Join(dir, "cache")}, args...)...)
 	}
+	example, err := os.ReadFile(filepath.Join(dir, "examples", "truck.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := strings.Replace(string(example), "namespace: default", "namespace: depot", 1)
+	if err := os.WriteFile(filepath.Join(dir, "depot.yaml"), []byte(elsewhere), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	kubectl("create", "namespace", "depot")
-	kubectl("apply", "-n", "depot", "-f", "examples")
-	kubectl("apply", "-n", "depot", "--server-side", "--force-conflicts", "-f", "examples")
+	kubectl("apply", "-f", "examples")
+	kubectl("apply", "-f", "depot.yaml")
+	kubectl("apply", "--server-side", "--force-conflicts", "-f", "depot.yaml")
 	for _, c := range []struct{ args, want string }{
 		{"get trucks -A", "depot"},
 		{"get namespaces", "kube-system"},
