@@ -26,6 +26,9 @@ func goName(name string) string {
 	if end < 0 {
 		end = len(name)
 	}
+	if first, rest, found := strings.Cut(name, "-"); found && first != "" && rest != "" {
+		return goName(first) + upperFirst(goName(rest))
+	}
 	if first, rest, found := strings.Cut(name, "_"); found && first != "" && rest != "" {
 		return goName(first) + upperFirst(goName(rest))
 	}

@@ -12,12 +12,12 @@ import (
 // Version is a version of a custom resource definition, with its resource but for the group
 // version and the type.
 type Version struct {
-	Group, Name      string
-	At, Root         Place // in the definition; its schema, which is there if the version is served
-	Definition       Place // the spec that it is a part of
-	Served, Stored   bool
-	Resource         *model.Resource
-	Others, Position int // the number of versions after it, and of those before
+	Group, Name    string
+	At, Root       Place // in the definition; its schema, which is there if the version is served
+	Definition     Place // the spec that it is a part of
+	Served, Stored bool
+	Resource       *model.Resource
+	Others         int // the number of versions after it
 }
 
 var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
@@ -67,7 +67,7 @@ func (f *File) versions(spec Place) (all []Version) {
 	}
 	for i, v := range versions {
 		one := Version{Group: group, Name: v.At("name").Text(), At: v, Root: v.At("schema").At("openAPIV3Schema"), Definition: spec, Served: v.At("served").Yes(), Stored: v.At("storage").Yes(),
-			Others: len(versions) - i - 1, Position: i}
+			Others: len(versions) - i - 1}
 		if one.Served && !one.Root.Here() {
 			f.Fail(v, "add schema.openAPIV3Schema", "the version %s of %s has no schema", one.Name, plural)
 			continue

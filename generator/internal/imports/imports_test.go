@@ -169,7 +169,7 @@ func TestADefinitionIsImported(t *testing.T) {
 	}
 	for _, want := range []string{"imported: true", "storedAs: fleet/v1/Truck", "carries: [", "deprecated:", "generation: true", "selectable: [spec.color]", "priority: 1",
 		`shows: 'self.status.conditions.filter(e, e.type == "Ready").map(e, string(e.status)).join(" ")'`, "x-cluster-as-sent: true", "x-cluster-immutable: true", "format: int-or-string",
-		`finds: '(!has(self.color) || cel.bind(self, self.color, self != "pink")) ? "" : "no pink"'`, "cause: forbidden", "nullable: true", "x-cluster-list-type: set", "required: [wheels]",
+		`finds: '(!has(self.color) || cel.bind(self, self.color, self != "pink")) ? "" : "no pink"'`, "cause: forbidden", "nullable: true", "x-cluster-list-type: set", "required: [wheels]", "$ref: '#/$defs/TruckSpec'",
 		`self.all(self, self.size() > 1)`, "default: red", "maxLength: 9", "apiVersion", "minimum: 2", "short names only"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %s in\n%s", want, all)

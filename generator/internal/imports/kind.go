@@ -86,6 +86,9 @@ func (k *kind) define(words []string, def mapping) string {
 		if i < 0 {
 			name += strconv.Itoa(len(k.defs.Content))
 		}
+		if len(words) > 1 && i >= 0 && (name == k.name+"Spec" || name == k.name+"Status") {
+			continue // names of the kind's own members
+		}
 		other := k.defs.get(name)
 		if other != nil && sameNode(other, def.Node) {
 			return name
