@@ -227,7 +227,7 @@ func TestGoFieldClashes(t *testing.T) {
 	}{
 		{[]schema.Property{field("size", ""), field("Size", "")}, "x.yaml:7: the field Size has the name Size in Go, as size does; rename it, or add x-cluster-go-name"},
 		{[]schema.Property{field("size", ""), field("Size", "Extent")}, ""},
-		{[]schema.Property{field("shoe-size", "")}, "x.yaml:7: the field shoe-size would be Shoe-size in Go, which is not a name there; write a name in camelCase, or add x-cluster-go-name"},
+		{[]schema.Property{field("shoe.size", "")}, "x.yaml:7: the field shoe.size would be Shoe.size in Go, which is not a name there; write a name in camelCase, or add x-cluster-go-name"},
 	} {
 		named, got := map[string]string{}, ""
 		for _, f := range c.fields {
