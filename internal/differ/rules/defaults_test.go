@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
-	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -89,7 +88,7 @@ func TestDefaultsAndPruning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := &definitions.Rows{Meta: meta, Now: time.Now}
+	rows := &definitions.Rows{Meta: meta}
 	for seed := range seeds {
 		d := drawer{rand.New(rand.NewPCG(seed, 2))}
 		s := d.root()
