@@ -1,17 +1,21 @@
 package server
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/endpoints"
 )
 
 // Every endpoint for documents has functions, and a start finds one without a function
 // for a verb.
 func TestEndpointsHaveFunctions(t *testing.T) {
 	d := &dispatch{}
-	new(Server).dispatch(d)
+	s := &Server{endpoints: new(endpoints.Endpoints)}
+	s.dispatch(d)
+	maps.Copy(d.endpoints, s.endpoints.OfCluster(d.object))
 	for _, e := range api.Endpoints() {
 		if v := d.endpoints[e]; len(v.Methods()) == 0 {
 			t.Errorf("the endpoint %q has no function: add it to endpointVerbs", e)
