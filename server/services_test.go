@@ -221,7 +221,8 @@ func TestAllocationsSurviveACrash(t *testing.T) {
 	config := func(fs vfs.FS) func(*server.Config) {
 		return func(c *server.Config) {
 			c.InMemory, c.DataDir, c.FS = false, "data", fs
-			c.ServiceClusterIPRange, c.ServiceNodePortRange = "10.0.0.0/26", "30000-30031"
+			// Of 36 services up to 29 exist at once, some of them about to be deleted, and 6 come after the crash.
+			c.ServiceClusterIPRange, c.ServiceNodePortRange = "10.0.0.0/26", "30000-30035"
 		}
 	}
 	h := startServer(t, config(disk))
