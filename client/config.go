@@ -134,5 +134,9 @@ func NewREST(c Config) (*REST, error) {
 	return &REST{base: base, login: as, userAgent: agent, retries: retries, http: &http.Client{Transport: transport}}, nil
 }
 
-// Close closes the connections that no request uses.
-func (c *REST) Close() { c.http.CloseIdleConnections() }
+// Close closes the connections that no request uses, and the others after the last request;
+// of a Transport of the configuration, only the idle ones.
+func (c *REST) Close() {
+	c.http.CloseIdleConnections()
+	c.login.conns.leave()
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -188,10 +189,44 @@ func (f *secretFiles[T]) get(now time.Time) (value T, changed bool, err error) {
 	return f.value, changed && !first, err
 }
 
-// connections are the open ones of a client.
+// connections are the open ones of a client, and the number of requests that use them. A
+// connection of HTTP/2 counts as used for some time after its last request, so requests are
+// counted, not the used connections.
 type connections struct {
-	mu   sync.Mutex
-	open map[*connection]bool
+	mu       sync.Mutex
+	open     map[*connection]bool
+	requests int
+	leaving  bool // they are closed when no request uses them
+}
+
+// used counts the requests up (1) and down (-1).
+func (cs *connections) used(by int) {
+	cs.mu.Lock()
+	cs.requests += by
+	done := cs.leaving && cs.requests == 0
+	cs.mu.Unlock()
+	if done {
+		cs.close()
+	}
+}
+
+// leave closes the connections as soon as no request uses them.
+func (cs *connections) leave() {
+	cs.mu.Lock()
+	cs.leaving = true
+	cs.mu.Unlock()
+	cs.used(0)
+}
+
+// usedBody is the body of an answer, whose request ends when the body is closed.
+type usedBody struct {
+	io.ReadCloser
+	closed func()
+}
+
+func (b *usedBody) Close() error {
+	defer b.closed()
+	return b.ReadCloser.Close()
 }
 
 type connection struct {

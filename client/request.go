@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -97,10 +98,14 @@ func (c *REST) sendOnce(ctx context.Context, r request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
+	c.login.conns.used(1)
+	ended := sync.OnceFunc(func() { c.login.conns.used(-1) })
 	response, err := c.http.Do(req)
 	if err != nil {
+		ended()
 		return nil, err
 	}
+	response.Body = &usedBody{response.Body, ended}
 	if response.StatusCode == http.StatusUnauthorized {
 		c.login.refused(as)
 	}

@@ -74,11 +74,10 @@ func (s *Server) reloadCipher() {
 }
 
 // MigrateStore runs a migration on the store of a data directory without a server of the
-// configuration. Steps
-// are reported at most once a second, problems all; objects that a webhook would have to
-// convert are problems. The next call continues a migration that the end of ctx
-// interrupted. Errors: store.ErrLocked when a server uses the directory, and those of the
-// store.
+// configuration. Steps are reported at most once a second, problems all; objects that a
+// webhook would have to convert are problems. The next call continues a migration that the
+// end of ctx interrupted. Errors: store.ErrLocked when a server uses the directory, and
+// those of the store.
 func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) error {
 	c.setDefaults()
 	cipher, err := encryption.Read(c.EncryptionConfigFile, catalog.ResourceOfKey)

@@ -11,7 +11,7 @@ import (
 // It tries values of all sorts that the schemas tell apart: both sides of each bound, each
 // constant and another value, each member and none. Where these are too many it says no.
 func implied(old, now *shape) bool {
-	p := &sorts{members: map[string]*sorts{}}
+	p := newSorts()
 	p.read(now.inline())
 	values := p.of(old)
 	return !p.unsure && !slices.ContainsFunc(values, func(v any) bool { return accepts(old, v, true) && !accepts(now, v, false) })

@@ -19,6 +19,8 @@ type sorts struct {
 	unsure  bool
 }
 
+func newSorts() *sorts { return &sorts{members: map[string]*sorts{}} }
+
 // mostTried bounds the values that are tried.
 const mostTried = 20_000
 
@@ -76,7 +78,7 @@ func (p *sorts) readMembers(l *logic) {
 	}
 	for name, s := range below {
 		if p.members[name] == nil {
-			p.members[name] = &sorts{members: map[string]*sorts{}}
+			p.members[name] = newSorts()
 		}
 		p.members[name].read(s)
 	}
@@ -85,7 +87,7 @@ func (p *sorts) readMembers(l *logic) {
 func (p *sorts) readElements(l *logic) {
 	part := func(of **sorts, s *logic) {
 		if *of == nil {
-			*of = &sorts{members: map[string]*sorts{}}
+			*of = newSorts()
 		}
 		(*of).read(s)
 	}
@@ -139,7 +141,7 @@ func (p *sorts) of(t *shape) (values []any) {
 // below are the sorts of elements.
 func (p *sorts) below(t *shape) []any {
 	if p.elem == nil {
-		p.elem = &sorts{members: map[string]*sorts{}}
+		p.elem = newSorts()
 	}
 	values := p.elem.of(t.elem.shape)
 	p.unsure = p.unsure || p.elem.unsure
@@ -269,7 +271,7 @@ func (p *sorts) objects(t *shape) []any {
 			if !p.counted {
 				continue
 			}
-			below = &sorts{members: map[string]*sorts{}}
+			below = newSorts()
 		}
 		choices := below.of(m.shape)
 		p.unsure = p.unsure || below.unsure

@@ -33,9 +33,10 @@ type TableOptions struct {
 // AppendRow with the Cells of every object, with commas between, then "]}".
 //
 // The cells: a computed cell shows the result of its function of the value at its path, if
-// it has one. Without a function a path shows the value there; a time is shown as its age, unless the column's type is date. A path without a
-// value shows the zero value of its type, null when the field distinguishes absent from
-// zero, "<unknown>" for the age of no time.
+// it has one. Without a function a path shows the value there; a time is shown as its age,
+// unless the column's type is date. A path without a value shows the zero value of its
+// type, null when the field distinguishes absent from zero, "<unknown>" for the age of no
+// time.
 type Table struct {
 	opts    TableOptions
 	columns []column

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,19 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
+
+// runIn runs a command in a folder, with further variables, and returns its output.
+func runIn(t *testing.T, where string, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = where
+	cmd.Env = slices.Concat(os.Environ(), []string{"GOFLAGS=-trimpath"}, env)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
 
 // TestOwnAPI makes a module for an API of its own, outside of this repository, and works
 // in it as its designers do. It sees a copy of this repository, as a module of another
@@ -27,14 +41,7 @@ func TestOwnAPI(t *testing.T) {
 	copyProject(t, root, "gen", "internal/gen")
 	in := func(where, name string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir = where
-		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
-		return string(out)
+		return runIn(t, where, nil, name, args...)
 	}
 	in(root, "go", "run", "./generator/cmd/capstan-gen", "new", "api", "fleet.example.com", "--kind", "Truck", "--dir", dir, "--capstan", root)
 	in(dir, "go", "mod", "tidy")

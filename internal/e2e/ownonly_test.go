@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,14 +24,7 @@ func TestOwnGroupsOnly(t *testing.T) {
 	copyProject(t, root, "gen", "internal/gen")
 	in := func(where, name string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir = where
-		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
-		return string(out)
+		return runIn(t, where, []string{"CGO_ENABLED=0"}, name, args...)
 	}
 	small := func(file string, most int64) {
 		t.Helper()

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+
+	"github.com/capstan-dev/capstan/internal/evict"
 )
 
 // cache holds the newest versions of keys that were written or read lately, as
@@ -153,23 +155,9 @@ func (s *cacheShard) remove(key string) {
 	}
 }
 
-// makeRoom removes versions, in the random order of the map, until there is space for
-// another; a version that was read since its last turn is spared once. Under repeated
-// scans of a collection larger than the cache, random order keeps a part of it where the
-// order of use would keep nothing.
+// makeRoom removes versions until there is space for another.
 func (s *cacheShard) makeRoom(need int64) {
-	for s.size+need > s.limit {
-		for key, v := range s.newest {
-			if v.used {
-				v.used = false
-				continue
-			}
-			s.remove(key)
-			if s.size+need <= s.limit {
-				return
-			}
-		}
-	}
+	evict.While(func() bool { return s.size+need > s.limit }, s.newest, func(v *cachedVersion) *bool { return &v.used }, func(key string, _ *cachedVersion) { s.remove(key) })
 }
 
 func weight(key string, stored []byte) int64 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,13 +90,14 @@ func importFrom(ctx context.Context, name, kubeconfig, kubecontext string, o imp
 
 // writeDocuments writes all files, or none if one is there already and stays.
 func writeDocuments(root string, files map[string][]byte, overwrite bool) error {
-	for _, name := range sortedNames(files) {
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if _, err := os.Stat(path); !overwrite && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is there already; remove it, name another folder, or write --overwrite", path)
 		}
 	}
-	for _, name := range sortedNames(files) {
+	for _, name := range names {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
@@ -105,12 +107,4 @@ func writeDocuments(root string, files map[string][]byte, overwrite bool) error 
 		}
 	}
 	return nil
-}
-
-func sortedNames[V any](m map[string]V) (names []string) {
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
 }

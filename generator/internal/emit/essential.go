@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -45,12 +44,10 @@ func Essential(m *model.Model) ([]File, error) {
 		}
 		files = append(files, File{g.Dir + "/table.go", table}, File{g.Dir + "/hooks.go", hooks}, File{g.Dir + "/catalog.go", rows})
 	}
-	source, err := executeGo("outside.go.tmpl", groups)
+	source, err := executeGo("outside.go.tmpl", apiPackage{"essential", "has the kinds of every server, as an API.", groups})
 	if err != nil {
 		return nil, err
 	}
-	source = bytes.Replace(source, []byte("// Package api is what the documents of this module add to a server.\npackage api"),
-		[]byte("// Package essential has the kinds of every server, as an API.\npackage essential"), 1)
 	files = append(files, File{"essential.go", source})
 	here := strings.NewReplacer(`"`+module+"/internal/gen/", `"`+module+"/internal/gen/essential/")
 	for i, f := range files {

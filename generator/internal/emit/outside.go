@@ -86,6 +86,12 @@ func (g *catalogGroup) AdaptsHooks() bool {
 	})
 }
 
+// apiPackage is a package with the kinds of some groups, as an API.
+type apiPackage struct {
+	Name, Is string
+	Groups   []catalogGroup
+}
+
 // Outside emits the package of another module that a server is given.
 func Outside(m *model.Model) ([]File, error) {
 	if m.Module == "" {
@@ -95,7 +101,7 @@ func Outside(m *model.Model) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := executeGo("outside.go.tmpl", groups)
+	source, err := executeGo("outside.go.tmpl", apiPackage{"api", "is what the documents of this module add to a server.", groups})
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,21 @@ func newMapping(line int) mapping {
 	return mapping{&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: line}}
 }
 
-// set sets a key, behind the others if it is new.
-func (m mapping) set(key string, value *yaml.Node) {
+// find is the place of a key, or -1. Its value is next to it.
+func (m mapping) find(key string) int {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
-			m.Content[i+1] = value
-			return
+			return i
 		}
+	}
+	return -1
+}
+
+// set sets a key, behind the others if it is new.
+func (m mapping) set(key string, value *yaml.Node) {
+	if i := m.find(key); i >= 0 {
+		m.Content[i+1] = value
+		return
 	}
 	m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: value.Line}, value)
 }
@@ -56,30 +64,23 @@ func (m mapping) texts(key string, values []string, line int) {
 
 // add adds an element to the list of a key.
 func (m mapping) add(key string, element *yaml.Node) {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			m.Content[i+1].Content = append(m.Content[i+1].Content, element)
-			return
-		}
+	if list := m.get(key); list != nil {
+		list.Content = append(list.Content, element)
+		return
 	}
 	m.set(key, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: element.Line, Content: []*yaml.Node{element}})
 }
 
 func (m mapping) get(key string) *yaml.Node {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			return m.Content[i+1]
-		}
+	if i := m.find(key); i >= 0 {
+		return m.Content[i+1]
 	}
 	return nil
 }
 
 func (m mapping) remove(key string) {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			m.Content = slices.Delete(m.Content, i, i+2)
-			return
-		}
+	if i := m.find(key); i >= 0 {
+		m.Content = slices.Delete(m.Content, i, i+2)
 	}
 }
 

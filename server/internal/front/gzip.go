@@ -25,7 +25,7 @@ func (r *Request) AcceptsGzip() bool {
 				continue
 			}
 			key, weight, _ := strings.Cut(strings.ReplaceAll(parameter, " ", ""), "=")
-			return r.Features[features.Compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
+			return !strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != ""
 		}
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/evict"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -168,18 +169,7 @@ func (s *renderingShard) remove(k renderingKey, r *rendering) {
 	delete(s.kept, k)
 }
 
-// makeRoom removes renderings in the random order of the map until there is space for
-// another; one that was used since its last turn is spared once.
+// makeRoom removes renderings until there is space for another.
 func (s *renderingShard) makeRoom(need int64) {
-	for s.size+need > s.limit {
-		for k, r := range s.kept {
-			if r.used {
-				r.used = false
-				continue
-			}
-			if s.remove(k, r); s.size+need <= s.limit {
-				return
-			}
-		}
-	}
+	evict.While(func() bool { return s.size+need > s.limit }, s.kept, func(r *rendering) *bool { return &r.used }, s.remove)
 }
