@@ -121,7 +121,8 @@ func NewREST(c Config) (*REST, error) {
 			}
 			t.TLSClientConfig.GetClientCertificate = as.certificate
 		}
-		transport = t
+		as.conns.transport = t
+		transport = &as.conns
 	}
 	agent := c.UserAgent
 	if agent == "" {

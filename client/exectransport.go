@@ -22,27 +22,25 @@ func (e *Exec) Transport(base *http.Transport) (http.RoundTripper, error) {
 		base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	base.TLSClientConfig.GetClientCertificate = as.certificate
-	return &execTransport{as, base}, nil
+	as.conns.transport = base
+	return (*execTransport)(as), nil
 }
 
-type execTransport struct {
-	login *login
-	base  *http.Transport
-}
+type execTransport login
 
 // RoundTrip implements http.RoundTripper.
 func (t *execTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	out := r.Clone(r.Context())
-	as, err := t.login.add(r.Context(), out.Header)
+	login, out := (*login)(t), r.Clone(r.Context())
+	as, err := login.add(r.Context(), out.Header)
 	if err != nil {
 		if r.Body != nil {
 			_ = r.Body.Close() // as a RoundTripper has to
 		}
 		return nil, err
 	}
-	response, err := t.base.RoundTrip(out)
+	response, err := login.conns.RoundTrip(out)
 	if err == nil && response.StatusCode == http.StatusUnauthorized {
-		t.login.refused(as)
+		login.refused(as)
 	}
 	return response, err
 }

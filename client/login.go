@@ -6,8 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -187,90 +185,6 @@ func (f *secretFiles[T]) get(now time.Time) (value T, changed bool, err error) {
 		return f.value, false, nil
 	}
 	return f.value, changed && !first, err
-}
-
-// connections are the open ones of a client, and the number of requests that use them. A
-// connection of HTTP/2 counts as used for some time after its last request, so requests are
-// counted, not the used connections.
-type connections struct {
-	mu       sync.Mutex
-	open     map[*connection]bool
-	requests int
-	leaving  bool // they are closed when no request uses them
-}
-
-// used counts the requests up (1) and down (-1).
-func (cs *connections) used(by int) {
-	cs.mu.Lock()
-	cs.requests += by
-	done := cs.leaving && cs.requests == 0
-	cs.mu.Unlock()
-	if done {
-		cs.close()
-	}
-}
-
-// leave closes the connections as soon as no request uses them.
-func (cs *connections) leave() {
-	cs.mu.Lock()
-	cs.leaving = true
-	cs.mu.Unlock()
-	cs.used(0)
-}
-
-// usedBody is the body of an answer, whose request ends when the body is closed.
-type usedBody struct {
-	io.ReadCloser
-	closed func()
-}
-
-func (b *usedBody) Close() error {
-	defer b.closed()
-	return b.ReadCloser.Close()
-}
-
-type connection struct {
-	net.Conn
-	of *connections
-}
-
-func (c *connection) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.open, c)
-	c.of.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// dial is a dialer whose connections are known.
-func (cs *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: 30 * time.Second}
-	return cs.dialBy(ctx, dialer.DialContext, network, address)
-}
-
-func (cs *connections) dialBy(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error), network, address string) (net.Conn, error) {
-	conn, err := dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	c := &connection{conn, cs}
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.open == nil {
-		cs.open = map[*connection]bool{}
-	}
-	cs.open[c] = true
-	return c, nil
-}
-
-// close closes all connections.
-func (cs *connections) close() {
-	cs.mu.Lock()
-	open := cs.open
-	cs.open = nil
-	cs.mu.Unlock()
-	for c := range open {
-		_ = c.Conn.Close()
-	}
 }
 
 // Impersonate is the user as whom requests are made, by a user who may do that.
