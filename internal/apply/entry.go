@@ -223,11 +223,11 @@ func (e *entry) appendJSON(dst []byte) []byte {
 
 // appendHead writes an entry up to its fields.
 func (e *entry) appendHead(dst []byte) []byte {
-	dst = appendQuoted(append(dst, `{"manager":`...), e.id.Manager)
-	dst = appendQuoted(append(dst, `,"operation":`...), e.id.Operation)
-	dst = appendQuoted(append(dst, `,"apiVersion":`...), e.version)
+	dst = document.AppendQuoted(append(dst, `{"manager":`...), e.id.Manager)
+	dst = document.AppendQuoted(append(dst, `,"operation":`...), e.id.Operation)
+	dst = document.AppendQuoted(append(dst, `,"apiVersion":`...), e.version)
 	if e.time != "" {
-		dst = appendQuoted(append(dst, `,"time":`...), e.time)
+		dst = document.AppendQuoted(append(dst, `,"time":`...), e.time)
 	}
 	return append(dst, `,"fieldsType":"FieldsV1","fieldsV1":`...)
 }
@@ -235,7 +235,7 @@ func (e *entry) appendHead(dst []byte) []byte {
 // appendTail writes the rest of an entry after its fields.
 func (e *entry) appendTail(dst []byte) []byte {
 	if e.id.Subresource != "" {
-		dst = appendQuoted(append(dst, `,"subresource":`...), e.id.Subresource)
+		dst = document.AppendQuoted(append(dst, `,"subresource":`...), e.id.Subresource)
 	}
 	return append(dst, '}')
 }

@@ -148,5 +148,5 @@ func appendStepValue(dst []byte, v document.Value) []byte {
 // appendName writes the step as a member's name, with quotes.
 func (s Step) appendName(dst []byte) []byte {
 	dst = append(dst, '"', byte(s.Kind), ':')
-	return append(appendEscaped(dst, s.Text), '"')
+	return append(document.AppendEscaped(dst, s.Text), '"')
 }

@@ -1,9 +1,6 @@
 package apply
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // appendStepString writes a JSON string with the escapes of the reference, which
 // are those of HTML too.
@@ -42,29 +39,4 @@ func appendStepString(dst, s []byte) []byte {
 		}
 	}
 	return append(dst, '"')
-}
-
-// appendQuoted writes a string as canonical JSON.
-func appendQuoted(dst []byte, s string) []byte {
-	return append(appendEscaped(append(dst, '"'), s), '"')
-}
-
-// appendEscaped writes the inside of a JSON string with the shortest escapes.
-func appendEscaped(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
-		if j := strings.IndexByte("\"\\\b\f\n\r\t", c); j >= 0 {
-			dst = append(dst, '\\', `"\bfnrt`[j])
-		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-	}
-	return append(dst, s[from:]...)
 }

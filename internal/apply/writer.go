@@ -146,7 +146,7 @@ func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, wea
 			continue
 		}
 		start := len(dst)
-		dst = appendEscaped(append(separate(dst), `"f:`...), f.Name)
+		dst = document.AppendEscaped(append(separate(dst), `"f:`...), f.Name)
 		step := Step{StepField, f.Name}
 		inner := !g.sent[i].key && (g.applied || weak && f.Presence == schema.Always)
 		dst = g.node(dst, start, f.Type, g.sent[i].value, inner, reset.at(step), without.at(step))
@@ -173,7 +173,7 @@ func (g *fieldsWriter) mapped(dst []byte, typ schema.Ref, v document.Value, rese
 	}
 	for _, m := range list {
 		start := len(dst)
-		dst = appendEscaped(append(separate(dst), `"f:`...), m.name)
+		dst = document.AppendEscaped(append(separate(dst), `"f:`...), m.name)
 		step := Step{StepField, m.name}
 		dst = g.node(dst, start, below, m.value, false, reset.at(step), without.at(step))
 	}
@@ -212,7 +212,7 @@ func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, re
 		}
 		start := len(dst)
 		dst = append(separate(dst), '"', byte(it.step.Kind), ':')
-		dst = appendEscaped(dst, it.step.Text)
+		dst = document.AppendEscaped(dst, it.step.Text)
 		if i+1 < len(items) && items[i+1].step == it.step {
 			// Elements with the same keys are owned together by their applier.
 			g.vague = true

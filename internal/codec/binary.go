@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -131,7 +132,7 @@ func (b *BinaryCodec) newPlan(t *schema.Type) plan {
 	var key []byte
 	for i := range t.Fields {
 		f := &t.Fields[i]
-		key = append(appendQuoted(key[:0], f.Name), ':')
+		key = append(document.AppendQuoted(key[:0], f.Name), ':')
 		p.keys[i] = string(key)
 		if f.Number == 0 {
 			continue

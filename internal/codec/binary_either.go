@@ -3,6 +3,7 @@ package codec
 import (
 	"strconv"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -102,7 +103,7 @@ func (r *reader) either(t *schema.Type, parts []wireField, depth int) error {
 		start := len(r.out)
 		for _, f := range others {
 			r.separate(start)
-			r.out = appendQuoted(r.out, r.data[f.start:f.end])
+			r.out = document.AppendQuoted(r.out, r.data[f.start:f.end])
 		}
 		r.out = append(r.out, ']')
 	}

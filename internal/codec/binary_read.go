@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -242,7 +243,7 @@ func (r *reader) entries(t *schema.Type, at []wireField, depth int) error {
 			continue
 		}
 		r.separate(start)
-		r.out = appendQuoted(r.out, e.key)
+		r.out = document.AppendQuoted(r.out, e.key)
 		r.out = append(r.out, ':')
 		if len(e.value) == 0 {
 			r.absent(t.Elem)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -67,7 +68,7 @@ func appendAnyValue(dst []byte, t *rapid.T, table *schema.Table, ref schema.Ref,
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = append(appendQuoted(dst, f.Name), ':')
+			dst = append(document.AppendQuoted(dst, f.Name), ':')
 			dst = appendAnyValue(dst, t, table, f.Type, depth+1)
 		}
 		return append(dst, '}')
@@ -75,15 +76,15 @@ func appendAnyValue(dst []byte, t *rapid.T, table *schema.Table, ref schema.Ref,
 		return several('[', ']', func(int) { dst = appendAnyValue(dst, t, table, typ.Elem, depth+1) })
 	case schema.Map:
 		return several('{', '}', func(i int) {
-			dst = append(appendQuoted(dst, string(rune('a'+i))+anyText(t)), ':')
+			dst = append(document.AppendQuoted(dst, string(rune('a'+i))+anyText(t)), ':')
 			dst = appendAnyValue(dst, t, table, typ.Elem, depth+1)
 		})
 	case schema.Any:
 		return append(dst, rapid.SampledFrom([]string{`{"a": [1, "}\""]}`, `[]`, `"x"`, `0`, `null`}).Draw(t, "raw")...)
 	case schema.String:
-		return appendQuoted(dst, anyText(t))
+		return document.AppendQuoted(dst, anyText(t))
 	case schema.Bytes:
-		return appendQuoted(dst, base64.StdEncoding.EncodeToString(rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "bytes")))
+		return document.AppendQuoted(dst, base64.StdEncoding.EncodeToString(rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "bytes")))
 	case schema.Boolean:
 		return append(dst, rapid.SampledFrom([]string{"true", "false"}).Draw(t, "bool")...)
 	case schema.Integer:
@@ -94,14 +95,14 @@ func appendAnyValue(dst []byte, t *rapid.T, table *schema.Table, ref schema.Ref,
 	case schema.Number:
 		return append(dst, mustJSON(rapid.Float64().Draw(t, "double"))...)
 	case schema.Quantity:
-		return appendQuoted(dst, rapid.SampledFrom([]string{"0", "100m", "1Gi"}).Draw(t, "quantity"))
+		return document.AppendQuoted(dst, rapid.SampledFrom([]string{"0", "100m", "1Gi"}).Draw(t, "quantity"))
 	case schema.Duration:
-		return appendQuoted(dst, time.Duration(rapid.Int64().Draw(t, "duration")).String())
+		return document.AppendQuoted(dst, time.Duration(rapid.Int64().Draw(t, "duration")).String())
 	case schema.IntOrString:
 		if rapid.Bool().Draw(t, "is int") {
 			return append(dst, mustJSON(rapid.Int32().Draw(t, "int"))...)
 		}
-		return appendQuoted(dst, anyText(t))
+		return document.AppendQuoted(dst, anyText(t))
 	}
 	seconds := rapid.Int64Range(firstSecond, lastSecond).Draw(t, "seconds")
 	dst = append(dst, '"')

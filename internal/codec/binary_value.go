@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -26,7 +27,7 @@ func (r *reader) value(ref schema.Ref, parts []wireField, depth int) error {
 	case schema.Object:
 		return r.object(ref, parts, depth+1)
 	case schema.String:
-		r.out = appendQuoted(r.out, r.data[last.start:last.end])
+		r.out = document.AppendQuoted(r.out, r.data[last.start:last.end])
 	case schema.Bytes:
 		r.out = append(r.out, '"')
 		r.out = base64.StdEncoding.AppendEncode(r.out, r.data[last.start:last.end])
@@ -79,7 +80,7 @@ func (r *reader) stringList(parts []wireField) error {
 				return errKind(f.wire)
 			}
 			r.separate(start)
-			r.out = appendQuoted(r.out, r.data[f.start:f.end])
+			r.out = document.AppendQuoted(r.out, r.data[f.start:f.end])
 		}
 	}
 	r.out = append(r.out, ']')
@@ -115,18 +116,18 @@ func (r *reader) wrapped(kind schema.Kind, parts []wireField) error {
 			r.out = append(r.out, `"0"`...)
 			return nil
 		}
-		r.out = appendQuoted(r.out, r.data[got[1].start:got[1].end])
+		r.out = document.AppendQuoted(r.out, r.data[got[1].start:got[1].end])
 	case schema.IntOrString:
 		switch got[1].value {
 		case 0:
 			r.out = strconv.AppendInt(r.out, int64(int32(got[2].value)), 10)
 		case 1:
-			r.out = appendQuoted(r.out, r.data[got[3].start:got[3].end])
+			r.out = document.AppendQuoted(r.out, r.data[got[3].start:got[3].end])
 		default:
 			return fmt.Errorf("%d is neither 0 (a number) nor 1 (a string)", got[1].value)
 		}
 	case schema.Duration:
-		r.out = appendQuoted(r.out, time.Duration(got[1].value).String())
+		r.out = document.AppendQuoted(r.out, time.Duration(got[1].value).String())
 	case schema.Time, schema.MicroTime:
 		if empty {
 			r.out = append(r.out, "null"...)

@@ -1,11 +1,15 @@
 package codec
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
 
 // AppendFrame appends a watch event as a line of JSON; object is JSON.
 func AppendFrame(dst []byte, event string, object []byte) []byte {
 	dst = append(dst, `{"type":`...)
-	dst = appendQuoted(dst, event)
+	dst = document.AppendQuoted(dst, event)
 	dst = append(dst, `,"object":`...)
 	dst = append(dst, object...)
 	return append(dst, "}\n"...)

@@ -3,6 +3,8 @@ package codec
 import (
 	"encoding/binary"
 	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // ListMeta is the metadata of a list.
@@ -31,9 +33,9 @@ func (m ListMeta) AppendJSON(dst []byte) []byte {
 // commas, and "]}" follow.
 func AppendListHead(dst []byte, apiVersion, kind string, m ListMeta) []byte {
 	dst = append(dst, `{"kind":`...)
-	dst = appendQuoted(dst, kind)
+	dst = document.AppendQuoted(dst, kind)
 	dst = append(dst, `,"apiVersion":`...)
-	dst = appendQuoted(dst, apiVersion)
+	dst = document.AppendQuoted(dst, apiVersion)
 	dst = append(dst, `,"metadata":`...)
 	dst = m.AppendJSON(dst)
 	return append(dst, `,"items":[`...)
@@ -42,9 +44,9 @@ func AppendListHead(dst []byte, apiVersion, kind string, m ListMeta) []byte {
 // ItemPrefix is the beginning of every stored object of a kind. Items of a list of a
 // built-in kind are written without it: '{' and the rest of the object.
 func ItemPrefix(apiVersion, kind string) string {
-	dst := append([]byte(`{"kind":`), appendQuoted(nil, kind)...)
+	dst := append([]byte(`{"kind":`), document.AppendQuoted(nil, kind)...)
 	dst = append(dst, `,"apiVersion":`...)
-	dst = appendQuoted(dst, apiVersion)
+	dst = document.AppendQuoted(dst, apiVersion)
 	return string(append(dst, ','))
 }
 

@@ -17,6 +17,6 @@ func AppendPartial(dst, body []byte, apiVersion string) ([]byte, error) {
 
 func appendPartialHead(dst []byte, apiVersion string) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":`...)
-	dst = appendQuoted(dst, apiVersion)
+	dst = document.AppendQuoted(dst, apiVersion)
 	return append(dst, `,"metadata":`...)
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // Messages often repeat a part of the request. So that a request of megabytes does not
@@ -114,8 +115,8 @@ func appendMember(dst []byte, name, value string) []byte {
 	if value == "" {
 		return dst
 	}
-	dst = appendQuoted(appendComma(dst), name)
-	return appendQuoted(append(dst, ':'), value)
+	dst = document.AppendQuoted(appendComma(dst), name)
+	return document.AppendQuoted(append(dst, ':'), value)
 }
 
 // appendComma appends a comma unless an object or a list has just begun.

@@ -99,7 +99,7 @@ func newColumn(res *api.Resource, c *api.Column) column {
 		col.absent = "false"
 	}
 	if c.Absent != "" {
-		col.absent = string(appendQuoted(nil, c.Absent))
+		col.absent = string(document.AppendQuoted(nil, c.Absent))
 	}
 	return col
 }
@@ -131,7 +131,7 @@ func fieldAt(t *schema.Table, ref schema.Ref, path []string) (schema.Kind, schem
 // AppendHead appends everything before the rows.
 func (t *Table) AppendHead(dst []byte, m ListMeta) []byte {
 	dst = append(dst, `{"kind":"Table","apiVersion":`...)
-	dst = appendQuoted(dst, t.opts.APIVersion)
+	dst = document.AppendQuoted(dst, t.opts.APIVersion)
 	dst = append(dst, `,"metadata":`...)
 	dst = m.AppendJSON(dst)
 	dst = append(dst, `,"columnDefinitions":`...)
@@ -142,13 +142,13 @@ func (t *Table) AppendHead(dst []byte, m ListMeta) []byte {
 		c := &t.columns[i]
 		dst = append(dst, "[,"[min(i, 1)])
 		dst = append(dst, `{"name":`...)
-		dst = appendQuoted(dst, c.Name)
+		dst = document.AppendQuoted(dst, c.Name)
 		dst = append(dst, `,"type":`...)
-		dst = appendQuoted(dst, c.Type)
+		dst = document.AppendQuoted(dst, c.Type)
 		dst = append(dst, `,"format":`...)
-		dst = appendQuoted(dst, c.Format)
+		dst = document.AppendQuoted(dst, c.Format)
 		dst = append(dst, `,"description":`...)
-		dst = appendQuoted(dst, c.Description)
+		dst = document.AppendQuoted(dst, c.Description)
 		dst = append(dst, `,"priority":`...)
 		dst = strconv.AppendInt(dst, int64(c.Priority), 10)
 		dst = append(dst, '}')
@@ -231,7 +231,7 @@ func appendCompleted(dst []byte, phase document.Value) []byte {
 		return dst
 	}
 	dst = append(dst, `,"conditions":[{"type":"Completed","status":"True","reason":`...)
-	dst = appendQuoted(dst, phase.Text())
+	dst = document.AppendQuoted(dst, phase.Text())
 	return append(dst, `,"message":"The object is done."}]`...)
 }
 
@@ -252,7 +252,7 @@ func (c *column) appendCell(dst []byte, obj document.Value) []byte {
 		}
 	case document.Array, document.Object:
 		if c.Type == "string" {
-			return appendQuoted(dst, v.AppendJSON(nil))
+			return document.AppendQuoted(dst, v.AppendJSON(nil))
 		}
 		return append(dst, "null"...)
 	}
@@ -269,7 +269,7 @@ func (c *column) appendCell(dst []byte, obj document.Value) []byte {
 func appendScalar(dst []byte, cell any) []byte {
 	switch cell := cell.(type) {
 	case string:
-		return appendQuoted(dst, cell)
+		return document.AppendQuoted(dst, cell)
 	case int64:
 		return strconv.AppendInt(dst, cell, 10)
 	case float64:
@@ -279,9 +279,9 @@ func appendScalar(dst []byte, cell any) []byte {
 	case bool:
 		return strconv.AppendBool(dst, cell)
 	case api.Ago:
-		dst = appendQuoted(dst, cell.Before)
+		dst = document.AppendQuoted(dst, cell.Before)
 		dst = appendAgeMark(dst[:len(dst)-1], []byte(cell.Since))
-		return append(dst, appendQuoted(nil, cell.After)[1:]...)
+		return append(dst, document.AppendQuoted(nil, cell.After)[1:]...)
 	}
 	return append(dst, "null"...)
 }

@@ -87,7 +87,7 @@ func (d *Document) setString(n int32, s string) {
 		}
 	}
 	at := len(d.side)
-	d.side = appendQuoted(d.side, s)
+	d.side = AppendQuoted(d.side, s)
 	d.setScalar(n, String, constant{uint32(at) | sideBit, uint32(len(d.side) - at)})
 	if containsEscape(d.side[at:]) {
 		d.nodes[n].flags |= escaped

@@ -66,7 +66,7 @@ func (j joiner) object(dst []byte, texts [][]byte, t *schema.Type) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendQuoted(dst, m.Name), ':')
+		dst = append(AppendQuoted(dst, m.Name), ':')
 		dst = j.join(dst, m.values, m.Type)
 	}
 	return append(dst, '}')

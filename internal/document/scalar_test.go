@@ -136,8 +136,8 @@ func TestTextReference(t *testing.T) {
 			t.Fatalf("%s: got %q, want %q", in, got, want)
 		}
 		written := d.Root().AppendJSON(nil)
-		if string(written) != string(appendQuoted(nil, want)) {
-			t.Fatalf("%s: %s is not canonical, want %s", in, written, appendQuoted(nil, want))
+		if string(written) != string(AppendQuoted(nil, want)) {
+			t.Fatalf("%s: %s is not canonical, want %s", in, written, AppendQuoted(nil, want))
 		}
 	})
 }

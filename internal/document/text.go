@@ -34,8 +34,8 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// plainEndText is plainEnd for a string.
-func plainEndText(s string) int {
+// plainEndText is plainEnd from the beginning of a text.
+func plainEndText[T string | []byte](s T) int {
 	i := 0
 	for ; i < len(s); i++ {
 		if c := s[i]; c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
@@ -47,8 +47,7 @@ func plainEndText(s string) int {
 
 const hexDigits = "0123456789abcdef"
 
-// appendEscaped appends s as the inside of a JSON string with the shortest
-// escapes. Invalid UTF-8 becomes U+FFFD.
+// appendEscaped is AppendEscaped for a text that needs escapes.
 func appendEscaped(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		end := plainEnd(s, i)
@@ -84,15 +83,18 @@ func appendEscaped(dst, s []byte) []byte {
 	return dst
 }
 
-// appendQuoted appends s as a JSON string.
-func appendQuoted(dst []byte, s string) []byte {
-	dst = append(dst, '"')
+// AppendEscaped appends s as the inside of a JSON string with the shortest escapes.
+// Invalid UTF-8 becomes U+FFFD.
+func AppendEscaped[T string | []byte](dst []byte, s T) []byte {
 	if plainEndText(s) == len(s) {
-		dst = append(dst, s...)
-	} else {
-		dst = appendEscaped(dst, []byte(s))
+		return append(dst, s...)
 	}
-	return append(dst, '"')
+	return appendEscaped(dst, []byte(s))
+}
+
+// AppendQuoted appends s as a JSON string, as AppendEscaped does its inside.
+func AppendQuoted[T string | []byte](dst []byte, s T) []byte {
+	return append(AppendEscaped(append(dst, '"'), s), '"')
 }
 
 // appendUnescaped appends the text of raw, the inside of a JSON string. Invalid UTF-8,
@@ -226,11 +228,7 @@ func (d *Document) addSide(text []byte) (off, size uint32) {
 // setKey gives a member without a field its name.
 func (d *Document) setKey(n int32, name string) {
 	off := len(d.side)
-	if plainEndText(name) == len(name) {
-		d.side = append(d.side, name...)
-	} else {
-		d.side = appendEscaped(d.side, []byte(name))
-	}
+	d.side = AppendEscaped(d.side, name)
 	nd := &d.nodes[n]
 	nd.key, nd.keySize = uint32(off)|sideBit, uint32(len(d.side)-off)
 	if bytes.IndexByte(d.side[off:], '\\') >= 0 {

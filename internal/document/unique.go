@@ -29,7 +29,7 @@ func appendIdentity(dst []byte, v Value, t *schema.Type) []byte {
 			dst = append(dst, ',')
 		}
 		found = true
-		dst = append(appendQuoted(dst, key), ':')
+		dst = append(AppendQuoted(dst, key), ':')
 		dst = member.AppendJSON(dst)
 	}
 	if !found {

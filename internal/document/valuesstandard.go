@@ -265,7 +265,7 @@ func (w *values) named(r *verdict, m int32, v *schema.Values) {
 
 // nameProblems describes how a name breaks a schema, "" when it does not.
 func (w *values) nameProblems(name string, s *schema.Values) string {
-	d, err := DecodeAny(appendQuoted(nil, name), Limits{})
+	d, err := DecodeAny(AppendQuoted(nil, name), Limits{})
 	if err != nil {
 		return "" // longer than any body
 	}

@@ -134,7 +134,7 @@ func appendKeys(dst []byte, v Value, t *schema.Type) []byte {
 			if i > 0 && dst[len(dst)-1] != '{' {
 				dst = append(dst, ',')
 			}
-			dst = append(appendQuoted(dst, key), ':')
+			dst = append(AppendQuoted(dst, key), ':')
 			dst = member.AppendJSON(dst)
 		}
 	}

@@ -45,7 +45,7 @@ func (d *Document) appendJSON(dst []byte, n int32) []byte {
 			dst = append(dst, ',')
 		}
 		if m := &d.nodes[c]; m.field != noField {
-			dst = appendQuoted(dst, t.Fields[m.field].Name)
+			dst = AppendQuoted(dst, t.Fields[m.field].Name)
 		} else {
 			dst = append(dst, '"')
 			dst = append(dst, d.rawKey(m)...)
