@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -97,25 +98,31 @@ func readChange(o opener, from pebble.Reader, revision uint64, record logRecord)
 	key := strings.Clone(string(record.key))
 	c := &Change{Op: record.op}
 	var err error
-	if c.Entry, err = readVersion(o, from, key, revision, record.op); err != nil {
-		return nil, err
-	}
 	if record.prev != 0 {
-		if c.Prev, err = readVersion(o, from, key, record.prev, OpUpdate); err != nil {
+		if c.Prev, err = readVersion(o, from, key, record.prev, OpUpdate, Entry{}); err != nil {
 			return nil, err
 		}
 	}
-	return c, nil
+	c.Entry, err = readVersion(o, from, key, revision, record.op, c.Prev)
+	return c, err
 }
 
-// readVersion returns exactly one version.
-func readVersion(o opener, from pebble.Reader, key string, revision uint64, op Op) (Entry, error) {
+// readVersion returns exactly one version. Before is the version before a deletion.
+func readVersion(o opener, from pebble.Reader, key string, revision uint64, op Op, before Entry) (Entry, error) {
 	var scratch [keyScratch]byte
 	stored, closer, err := from.Get(appendChange(scratch[:0], objectSpace, key, revision, op))
 	if err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q at %d, which the log names: %w", key, revision, plain(err))
 	}
-	value, stale, err := o.value(key, revision, append([]byte(nil), stored...))
+	record, stale, err := o.open(objectSpace, key, revision, bytes.Clone(stored))
+	var value Value
+	switch {
+	case err != nil:
+	case op == OpDelete:
+		value, err = decodeLast(record, revision, before)
+	default:
+		value, err = decodeValue(record)
+	}
 	if err := errors.Join(err, closer.Close()); err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q at %d: %w", key, revision, plain(err))
 	}

@@ -120,14 +120,8 @@ func (c *checker) log() error {
 		if record.prev >= revision {
 			c.reportf("revision %d names a later one, %d, as the state before", revision, record.prev)
 		}
-		key := string(record.key)
-		if _, err := readVersion(c.opener, c.from, key, revision, record.op); err != nil {
+		if _, err := readChange(c.opener, c.from, revision, record); err != nil {
 			c.reportf("%v", err)
-		}
-		if record.prev != 0 {
-			if _, err := readVersion(c.opener, c.from, key, record.prev, OpUpdate); err != nil {
-				c.reportf("%v", err)
-			}
 		}
 		return nil
 	})
@@ -153,7 +147,7 @@ func (c *checker) versions() error {
 			return nil
 		}
 		stored, err := it.ValueAndErr()
-		if err == nil {
+		if err == nil && !v.tombstone { // which the pass over the log has read
 			_, _, err = c.opener.value(string(v.key), v.revision, stored)
 		}
 		if err != nil {
@@ -249,7 +243,7 @@ func (c *checker) compareHeader(at, stored, header []byte) {
 	}
 	value, _, err := c.opener.value(string(v.key), v.revision, stored)
 	if err != nil {
-		return // reported by versions
+		return // reported by versions, or a short record
 	}
 	plain, _, err := c.opener.open(headerSpace, string(v.key), v.revision, header)
 	if err != nil {

@@ -53,10 +53,14 @@ func appendVersion(dst []byte, space byte, key string, revision uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, ^revision)
 }
 
-// batchBytes is an upper bound for the batch that writes a value: three keys, the header
+// batchBytes is an upper bound for the batch of a write: three keys, the header
 // twice, and the framing of Pebble and of records.
-func batchBytes(key string, v Value) int {
-	return 192 + 3*len(key) + 2*len(v.Meta) + len(v.Body)
+func batchBytes(p *pending) int {
+	size := 192 + 3*len(p.change.Entry.Key)
+	if v := &p.change.Entry.Value; !p.short {
+		size += 2*len(v.Meta) + len(v.Body)
+	}
+	return size
 }
 
 func appendTombstone(dst []byte, space byte, key string, revision uint64) []byte {

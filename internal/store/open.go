@@ -17,7 +17,11 @@ import (
 
 // formatVersion is the layout that this package reads and writes. Another layout gets
 // another number; nothing is converted silently.
-const formatVersion = "capstan-store-1"
+const formatVersion = "capstan-store-2"
+
+// formerFormat had no short records. Its stores get the present number when they are
+// opened for writing.
+const formerFormat = "capstan-store-1"
 
 // Open opens the store in cfg.Dir, which it creates if need be. Errors: ErrLocked when it
 // is in use, *FormatError when another version wrote it, those of Validate, and I/O
@@ -168,18 +172,17 @@ func openError(dir string, err error) error {
 // and finds the next revision.
 func (e *Engine) load() error {
 	format, err := readSetting(e.db, metaFormat)
+	switch {
+	case err != nil:
+	case format == nil && !e.cfg.readOnly:
+		err = e.initialize()
+	case string(format) == formerFormat && !e.cfg.readOnly:
+		err = e.renumber()
+	case string(format) != formatVersion && string(format) != formerFormat:
+		err = &FormatError{Found: string(format), Supported: formatVersion}
+	}
 	if err != nil {
 		return err
-	}
-	if format == nil {
-		if e.cfg.readOnly {
-			return &FormatError{Found: "", Supported: formatVersion}
-		}
-		if err := e.initialize(); err != nil {
-			return err
-		}
-	} else if string(format) != formatVersion {
-		return &FormatError{Found: string(format), Supported: formatVersion}
 	}
 	id, err := readSetting(e.db, metaCluster)
 	if err != nil {
@@ -195,6 +198,15 @@ func (e *Engine) load() error {
 	}
 	e.write.next = max(last, e.trim.oldest.Load()) + 1
 	return nil
+}
+
+// renumber gives a store of the former format the present one's number.
+func (e *Engine) renumber() error {
+	b := e.db.NewBatch()
+	if err := b.Set(metaKey(metaFormat), []byte(formatVersion), nil); err != nil {
+		return err
+	}
+	return e.applySynced(b)
 }
 
 // initialize writes the settings of a new store, all or none of them.

@@ -93,7 +93,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 }
 
 func TestFormat(t *testing.T) {
-	for _, c := range []struct{ name, found string }{{"newer", "capstan-store-2"}, {"none", ""}} {
+	for _, c := range []struct{ name, found string }{{"newer", "capstan-store-3"}, {"none", ""}} {
 		t.Run(c.name, func(t *testing.T) {
 			fs := vfs.NewMem()
 			e, err := Open(Config{Dir: "data", FS: fs})
@@ -119,6 +119,29 @@ func TestFormat(t *testing.T) {
 			}
 		})
 	}
+	t.Run("former", func(t *testing.T) {
+		fs := vfs.NewMem()
+		e, err := Open(Config{Dir: "data", FS: fs})
+		if err == nil {
+			err = errors.Join(e.db.Set(metaKey(metaFormat), []byte(formerFormat), pebble.Sync), e.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			open func(Config) (*Engine, error)
+			want string
+		}{{OpenReadOnly, formerFormat}, {Open, formatVersion}, {OpenReadOnly, formatVersion}} {
+			e, err := c.open(Config{Dir: "data", FS: fs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			format, err := readSetting(e.db, metaFormat)
+			if err := errors.Join(err, e.Close()); err != nil || string(format) != c.want {
+				t.Errorf("format %q, %v, expected %q", format, err, c.want)
+			}
+		}
+	})
 	t.Run("other database", func(t *testing.T) {
 		fs := vfs.NewMem()
 		db, err := pebble.Open("data", &pebble.Options{FS: fs, Logger: pebbleLogger{slog.New(slog.DiscardHandler)}})

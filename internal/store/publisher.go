@@ -52,7 +52,8 @@ type publisher struct {
 // pending is a write on its way to being visible. It is guarded by publisher.mu.
 type pending struct {
 	change  *Change
-	stored  []byte // the change's value in the form of decodeValue
+	stored  []byte // the change's value in the form of decodeValue, or of decodeLast
+	short   bool   // stored is the short record of a deletion
 	seal    Seal   // encrypts the records; nil for none
 	sealsBy uint64 // the generation of the cipher that made seal, or an earlier one
 	settled bool   // it has left the queue; err is final

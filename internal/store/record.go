@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -36,6 +38,42 @@ func decodeValue(b []byte) (Value, error) {
 	}
 	end := size + int(n)
 	return Value{Meta: b[size:end:end], Body: b[end:len(b):len(b)], RevisionAt: -1}, nil
+}
+
+// A deletion rarely changes more of an object than its revision. Then the version that it
+// writes is a short record: uvarint(at+1) alone, where that many bytes of header would
+// follow in a value. It stands for the version before, with the revision of the deletion
+// at offset at of the body.
+
+// shortRecord returns the short record of a deletion with a final state, or nil if that
+// differs from the version before in more than its revision.
+func shortRecord(last Value, before Entry) []byte {
+	var digits [20]byte
+	at, text := last.RevisionAt, strconv.AppendUint(digits[:0], before.Revision, 10)
+	if at < 0 || len(before.Body) != len(last.Body)+len(text) {
+		return nil
+	}
+	end := at + len(text)
+	if !bytes.Equal(before.Body[at:end], text) || !bytes.Equal(before.Body[:at], last.Body[:at]) ||
+		!bytes.Equal(before.Body[end:], last.Body[at:]) || !bytes.Equal(before.Meta, last.Meta) {
+		return nil
+	}
+	return binary.AppendUvarint(nil, uint64(at)+1)
+}
+
+// decodeLast is decodeValue for the version that a deletion wrote, which may be a short
+// record.
+func decodeLast(b []byte, revision uint64, before Entry) (Value, error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || size < len(b) || n == 0 {
+		return decodeValue(b)
+	}
+	at, digits := int(n-1), len(strconv.FormatUint(before.Revision, 10))
+	if n > uint64(len(before.Body)) || at+digits > len(before.Body) {
+		return Value{}, fmt.Errorf("store: the version before a deletion ends before byte %d", at)
+	}
+	_, last := encodeValue(Value{Meta: before.Meta, Body: slices.Concat(before.Body[:at], before.Body[at+digits:]), RevisionAt: at}, revision)
+	return last, nil
 }
 
 // entryOf makes an entry of a stored value and shares its bytes.

@@ -34,6 +34,62 @@ func TestEncodeValueSplicesTheRevision(t *testing.T) {
 	}
 }
 
+func TestShortRecord(t *testing.T) {
+	before := Entry{Revision: 99, Value: Value{Meta: []byte("a=b"), Body: []byte(`{"v":"99","w":"99"}`)}}
+	for _, c := range []struct {
+		name, meta, body string
+		at               int
+		short            bool
+	}{
+		{"the same", "a=b", `{"v":"","w":"99"}`, 6, true},
+		{"another body", "a=b", `{"v":"","w":"98"}`, 6, false},
+		{"another beginning", "a=b", `{"u":"","w":"99"}`, 6, false},
+		{"longer", "a=b", `{"v":"","w":"999"}`, 6, false},
+		{"another header", "a=c", `{"v":"","w":"99"}`, 6, false},
+		{"another place", "a=b", `{"v":"","w":"99"}`, 5, false},
+		{"another revision", "a=b", `{"v":"9","w":"9"}`, 15, false},
+		{"no revision", "a=b", `{"v":"99","w":"99"}`, -1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			last := Value{Meta: []byte(c.meta), Body: []byte(c.body), RevisionAt: c.at}
+			stored, want := encodeValue(last, 100)
+			short := shortRecord(last, before)
+			if (short != nil) != c.short {
+				t.Fatalf("short %q", short)
+			}
+			if short != nil {
+				stored = short
+			}
+			got, err := decodeLast(stored, 100, before)
+			if err != nil || string(got.Meta) != string(want.Meta) || string(got.Body) != string(want.Body) || got.RevisionAt != -1 {
+				t.Errorf("got %+v, %v, expected %+v", got, err, want)
+			}
+			if short == nil {
+				return
+			}
+			if _, err := decodeValue(short); err == nil {
+				t.Error("a short record is a value")
+			}
+			if _, err := decodeLast(short, 100, Entry{Revision: 9, Value: Value{Body: before.Body[:6]}}); err == nil {
+				t.Error("a version before that is too short is accepted")
+			}
+		})
+	}
+}
+
+func FuzzDecodeLast(f *testing.F) {
+	f.Add([]byte{7}, []byte(`{"v":"99"}`))
+	f.Add([]byte{10}, []byte(`{"v":"99"}`))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, []byte(`{}`))
+	f.Add([]byte{0}, []byte{})
+	f.Fuzz(func(t *testing.T, b, before []byte) {
+		v, err := decodeLast(b, 100, Entry{Revision: 99, Value: Value{Body: before}})
+		if err == nil && len(v.Body) > len(b)+len(before)+1 {
+			t.Fatalf("%q after %q is %q", b, before, v.Body)
+		}
+	})
+}
+
 func FuzzDecodeValue(f *testing.F) {
 	stored, _ := encodeValue(Value{Meta: []byte("a=b"), Body: []byte("{}"), RevisionAt: -1}, 1)
 	f.Add(stored)

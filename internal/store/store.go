@@ -13,24 +13,25 @@
 //
 //	h a 0x00 fffffffffffffffc      a's header of revision 3
 //	h a 0x00 fffffffffffffffe      a's header of revision 1
-//	h b 0x00 fffffffffffffffb t    b's header in its final state
+//	h b 0x00 fffffffffffffffb t    empty, as b was as before but for its revision
 //	h b 0x00 fffffffffffffffd      b's header of revision 2
 //	l 0000000000000001             create, before 0, a
 //	l 0000000000000002             create, before 0, b
 //	l 0000000000000003             update, before 1, a
 //	l 0000000000000004             delete, before 2, b
 //	m cluster                      the store's identity
-//	m format                       capstan-store-1
+//	m format                       capstan-store-2
 //	o a 0x00 fffffffffffffffc      a's value of revision 3
 //	o a 0x00 fffffffffffffffe      a's value of revision 1
-//	o b 0x00 fffffffffffffffb t    b's final state, written by its deletion
+//	o b 0x00 fffffffffffffffb t    where the deletion's revision is in b's final state
 //	o b 0x00 fffffffffffffffd      b's value of revision 2
 //	s 183f2a6c00000000             at that time the newest revision was 4
 //
 // A version's key is the object's key, a zero byte and the revision with its bits
 // inverted (eight bytes, shown in hexadecimal), so that the newest version comes first
 // and a view at r begins at the first version at or after ^r. A letter t marks the
-// version that a deletion wrote. A value is uvarint(len(Meta)) Meta Body. The header,
+// version that a deletion wrote, which has the final state as a value only where that
+// differs from the version before. A value is uvarint(len(Meta)) Meta Body. The header,
 // Meta, is also stored on its own, so that counting and reading headers do not read the
 // bodies of a large collection. Log records name the previous revision. With that the
 // feed finds the state before a change, and trimming deletes it: see trimmer for the

@@ -166,6 +166,10 @@ func (e *Engine) newPending(ctx context.Context, key string, w Write, current *E
 	if current != nil {
 		p.change.Prev = *current
 	}
+	if w.Op == OpDelete {
+		p.stored = shortRecord(w.Value, p.change.Prev)
+		p.short = p.stored != nil
+	}
 	return p, nil
 }
 
@@ -176,7 +180,7 @@ func (e *Engine) commit(all ...*pending) error {
 	}
 	size := 0
 	for _, p := range all {
-		size += batchBytes(p.change.Entry.Key, p.change.Entry.Value)
+		size += batchBytes(p)
 	}
 	b := e.db.NewBatchWithSize(size)
 
@@ -185,7 +189,10 @@ func (e *Engine) commit(all ...*pending) error {
 	for i, p := range all {
 		c := p.change
 		c.Entry.Revision = e.write.next + uint64(i)
-		p.stored, c.Entry.Value = encodeValue(c.Entry.Value, c.Entry.Revision)
+		var stored []byte
+		if stored, c.Entry.Value = encodeValue(c.Entry.Value, c.Entry.Revision); !p.short {
+			p.stored = stored
+		}
 		if err == nil {
 			err = setChange(b, p)
 		}
@@ -221,8 +228,12 @@ func setChange(b *pebble.Batch, p *pending) error {
 	if err := b.Set(k, p.sealed(objectSpace, p.stored), nil); err != nil {
 		return err
 	}
+	header := c.Entry.Meta
+	if p.short {
+		header = nil
+	}
 	k[0] = headerSpace
-	if err := b.Set(k, p.sealed(headerSpace, c.Entry.Meta), nil); err != nil {
+	if err := b.Set(k, p.sealed(headerSpace, header), nil); err != nil {
 		return err
 	}
 	k = appendLog(scratch[:0], c.Entry.Revision)
