@@ -187,7 +187,7 @@ soak: ## Keep watches and informers on the real binary, in real time, for SOAKTI
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each, and OBJECTS objects through all validators
-	CAPSTAN_OBJECTS=$(OBJECTS) go test -count 1 -timeout 1h -run "TestValidatorsAgree|TestKeywordsAgree" ./generator
+	CAPSTAN_OBJECTS=$(OBJECTS) go test -count 1 -timeout 1h -run "TestValidatorsAgree|TestKeywordsAgree|TestReference" ./generator ./internal/quantity
 	@for module in . internal/e2e; do \
 	  for pkg in $$(go -C $$module list ./... ); do \
 	    case $$pkg in */e2e) continue;; esac; \

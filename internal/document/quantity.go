@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"github.com/capstan-dev/capstan/internal/quantity"
 )
 
 var (
@@ -20,7 +20,7 @@ const (
 	maxExponent = 64
 )
 
-// canonicalQuantity returns the spelling that resource.Quantity writes.
+// canonicalQuantity is the spelling of a quantity in stored objects.
 func canonicalQuantity(text []byte) ([]byte, error) {
 	if isCanonicalQuantity(text) {
 		return text, nil
@@ -29,7 +29,7 @@ func canonicalQuantity(text []byte) ([]byte, error) {
 	if len(text) == 0 || len(text) > maxQuantity || exponent(text) > maxExponent {
 		return nil, errQuantity
 	}
-	q, err := resource.ParseQuantity(string(text))
+	q, err := quantity.Parse(string(text))
 	if err != nil {
 		return nil, errQuantity
 	}
@@ -43,11 +43,12 @@ func roundedQuantity(text []byte) ([]byte, error) {
 	if err != nil || !bytes.HasSuffix(text, []byte("n")) && !bytes.HasSuffix(text, []byte("u")) && !bytes.Contains(text, []byte("e-")) {
 		return text, err
 	}
-	q, err := resource.ParseQuantity(string(text))
-	if err != nil || q.RoundUp(resource.Milli) {
+	q, err := quantity.Parse(string(text))
+	rounded, same := q.RoundUp(3)
+	if err != nil || same {
 		return text, nil
 	}
-	return []byte(q.String()), nil
+	return []byte(rounded.String()), nil
 }
 
 // exponent is the size of the decimal exponent, up to a bound.

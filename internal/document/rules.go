@@ -7,8 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
+	"github.com/capstan-dev/capstan/internal/quantity"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -83,8 +82,8 @@ func (c *checker) text(n int32, t *schema.Type, v Value) {
 	r := t.Rules
 	if t.Kind == schema.Quantity {
 		if r.HasMin || r.HasMax {
-			if q, err := resource.ParseQuantity(v.Text()); err == nil {
-				c.bounds(n, r, q.AsApproximateFloat64())
+			if q, err := quantity.Parse(v.Text()); err == nil {
+				c.bounds(n, r, q.Float())
 			}
 		}
 		return

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/quantity"
 )
 
 // IngressClass is the part of an ingress class by which plug-ins decide.
@@ -90,7 +89,7 @@ func (c *Chain) resize(_ context.Context, r *Request) error {
 		return nil
 	}
 	now, before := claimSize(r.Object), claimSize(r.Old)
-	if now.Cmp(before) <= 0 {
+	if now.Compare(before) <= 0 {
 		return nil
 	}
 	if !r.Old.At("status", "phase").Equals("Bound") {
@@ -105,8 +104,8 @@ func (c *Chain) resize(_ context.Context, r *Request) error {
 	return r.forbidf("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
 }
 
-func claimSize(claim document.Value) resource.Quantity {
-	size, _ := resource.ParseQuantity(claim.At("spec", "resources", "requests", "storage").Text()) // it is valid, or 0
+func claimSize(claim document.Value) quantity.Quantity {
+	size, _ := quantity.Parse(claim.At("spec", "resources", "requests", "storage").Text()) // it is valid, or 0
 	return size
 }
 

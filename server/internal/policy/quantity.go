@@ -4,21 +4,13 @@ import (
 	"cmp"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/quantity"
 )
 
 // amount is a quantity, 0 for an absent one.
-func amount(v document.Value) resource.Quantity {
-	text := v.Text()
-	if text == "" {
-		return resource.Quantity{}
-	}
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return resource.Quantity{}
-	}
+func amount(v document.Value) quantity.Quantity {
+	q, _ := quantity.Parse(v.Text())
 	return q
 }
 
@@ -32,8 +24,7 @@ func compare(a, b document.Value) int {
 			return cmp.Compare(n, m)
 		}
 	}
-	x, y := amount(a), amount(b)
-	return x.Cmp(y)
+	return amount(a).Compare(amount(b))
 }
 
 // plain reads the most frequent quantities: digits and then a unit of letters, 0 without
@@ -72,21 +63,19 @@ func isZero(v document.Value) bool {
 	if n, _ := plain(v); n > 0 {
 		return false
 	}
-	q := amount(v)
-	return q.IsZero()
+	return amount(v).Sign() == 0
 }
 
 // isWhole reports whether a quantity has no fraction.
 func isWhole(v document.Value) bool {
-	q := amount(v)
-	return q.MilliValue()%1000 == 0
+	return amount(v).Milli()%1000 == 0
 }
 
 // isMultiple reports whether a quantity is a positive multiple of a size.
 func isMultiple(v document.Value, size string) bool {
-	page, err := resource.ParseQuantity(size)
+	page, err := quantity.Parse(size)
 	q := amount(v)
-	return err == nil && page.Sign() > 0 && q.Sign() > 0 && page.MilliValue()%1000 == 0 && q.Value()%page.Value() == 0
+	return err == nil && page.Sign() > 0 && q.Sign() > 0 && page.Milli()%1000 == 0 && q.Value()%page.Value() == 0
 }
 
 // isFine reports whether canonical text may be finer than a thousandth.
@@ -96,7 +85,7 @@ func isFine(text string) bool {
 
 // positive checks that an amount is more than zero.
 func (c *causes) positive(field string, v document.Value) {
-	if q := amount(v); q.Sign() <= 0 {
+	if amount(v).Sign() <= 0 {
 		c.InvalidAt(field, v, "must be greater than zero")
 	}
 }

@@ -81,8 +81,7 @@ func (w *warnings) wholeBytes(amounts document.Value, names ...string) {
 	for _, name := range names {
 		v := amounts.Get(name)
 		if text := v.Text(); (strings.HasSuffix(text, "m") || isFine(text)) && !isWhole(v) {
-			q := amount(v)
-			w.add(key(amounts, name), "fractional byte value "+strconv.Quote(q.String())+" is invalid, must be an integer")
+			w.add(key(amounts, name), "fractional byte value "+strconv.Quote(amount(v).String())+" is invalid, must be an integer")
 		}
 	}
 }

@@ -5,19 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/quantity"
 )
 
 // amounts are quantities of resources, by the resource's name.
-type amounts map[string]resource.Quantity
+type amounts map[string]quantity.Quantity
 
-// quantity reads an amount, 0 for an absent one.
-func quantity(v document.Value) (q resource.Quantity) {
-	if text := v.Text(); text != "" {
-		q, _ = resource.ParseQuantity(text)
-	}
+// amount reads an amount, 0 for an absent one.
+func amount(v document.Value) quantity.Quantity {
+	q, _ := quantity.Parse(v.Text())
 	return q
 }
 
@@ -25,7 +22,7 @@ func quantity(v document.Value) (q resource.Quantity) {
 func readAmounts(v document.Value) amounts {
 	out := amounts{}
 	for name, q := range v.Members() {
-		out[name] = quantity(q)
+		out[name] = amount(q)
 	}
 	return out
 }
@@ -33,9 +30,7 @@ func readAmounts(v document.Value) amounts {
 // add adds the other amounts to these.
 func (a amounts) add(other amounts) {
 	for name, q := range other {
-		sum := a[name].DeepCopy()
-		sum.Add(q)
-		a[name] = sum
+		a[name] = a[name].Plus(q)
 	}
 }
 
@@ -43,9 +38,7 @@ func (a amounts) add(other amounts) {
 func (a amounts) less(other amounts) amounts {
 	out := amounts{}
 	for name, q := range a {
-		rest := q.DeepCopy()
-		rest.Sub(other[name])
-		if !rest.IsZero() {
+		if rest := q.Minus(other[name]); rest.Sign() != 0 {
 			out[name] = rest
 		}
 	}
@@ -55,14 +48,14 @@ func (a amounts) less(other amounts) amounts {
 // above are the amounts by which a is more than the other ones.
 func (a amounts) above(other amounts) amounts {
 	out := a.less(other)
-	maps.DeleteFunc(out, func(_ string, q resource.Quantity) bool { return q.Sign() < 0 })
+	maps.DeleteFunc(out, func(_ string, q quantity.Quantity) bool { return q.Sign() < 0 })
 	return out
 }
 
 // atLeast raises the amounts to the other ones.
 func (a amounts) atLeast(other amounts) {
 	for name, q := range other {
-		if own, ok := a[name]; !ok || q.Cmp(own) > 0 {
+		if own, ok := a[name]; !ok || q.Compare(own) > 0 {
 			a[name] = q
 		}
 	}
@@ -85,8 +78,7 @@ func (a amounts) names() []string { return slices.Sorted(maps.Keys(a)) }
 func (a amounts) String() string {
 	var all []string
 	for _, name := range a.names() {
-		q := a[name]
-		all = append(all, name+"="+q.String())
+		all = append(all, name+"="+a[name].String())
 	}
 	return strings.Join(all, ",")
 }

@@ -98,7 +98,7 @@ func (c *charge) sum(p part, hard, used amounts) (amounts, error) {
 	now.add(requested)
 	var exceeded []string
 	for name, q := range now {
-		if q.Cmp(hard[name]) > 0 {
+		if q.Compare(hard[name]) > 0 {
 			exceeded = append(exceeded, name)
 		}
 	}

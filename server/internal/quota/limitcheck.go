@@ -3,9 +3,8 @@ package quota
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/quantity"
 )
 
 // check lists the bounds that a pod or a claim for a volume breaks.
@@ -68,7 +67,7 @@ func podTotal(pod document.Value, member string) amounts {
 				continue
 			}
 			if name == "cpu" {
-				sums[name] = sum + q.MilliValue()
+				sums[name] = sum + q.Milli()
 			} else {
 				sums[name] = sum + q.Value()
 			}
@@ -77,14 +76,14 @@ func podTotal(pod document.Value, member string) amounts {
 	total := amounts{}
 	for name, n := range sums {
 		if name == "cpu" {
-			total[name] = *resource.NewMilliQuantity(n, resource.DecimalSI)
+			total[name] = quantity.NewMilli(n)
 		} else {
-			total[name] = *resource.NewQuantity(n, resource.DecimalSI)
+			total[name] = quantity.New(n, quantity.Decimal)
 		}
 	}
 	for _, c := range pod.At("spec", "initContainers").Elements() {
 		for name, q := range readAmounts(c.At("resources", member)) {
-			if sum, ok := total[name]; !ok || q.Cmp(sum) > 0 {
+			if sum, ok := total[name]; !ok || q.Compare(sum) > 0 {
 				total[name] = q
 			}
 		}
@@ -93,10 +92,10 @@ func podTotal(pod document.Value, member string) amounts {
 }
 
 // comparable are three amounts in thousandths, or whole when those do not fit.
-func comparable(request, limit, enforced resource.Quantity) (r, l, e int64) {
+func comparable(request, limit, enforced quantity.Quantity) (r, l, e int64) {
 	r, l, e = request.Value(), limit.Value(), enforced.Value()
-	if max(r, l, e) <= resource.MaxMilliValue {
-		return request.MilliValue(), limit.MilliValue(), enforced.MilliValue()
+	if max(r, l, e) <= quantity.MaxMilli {
+		return request.Milli(), limit.Milli(), enforced.Milli()
 	}
 	return r, l, e
 }
@@ -136,7 +135,7 @@ func (l *limit) high(b bound, requests, limits amounts) string {
 // highRequest is high for things without limits.
 func (l *limit) highRequest(b bound, requests amounts) string {
 	request, requested := requests[b.resource]
-	asked, _, highest := comparable(request, resource.Quantity{}, b.Quantity)
+	asked, _, highest := comparable(request, quantity.Quantity{}, b.Quantity)
 	why := fmt.Sprintf("maximum %s usage per %s is %s", b.resource, l.kind, b.text)
 	switch {
 	case !requested:
@@ -161,8 +160,8 @@ func (l *limit) apart(b bound, requests, limits amounts) string {
 	}
 	ratio, shown := float64(top)/float64(asked), float64(top)/float64(asked)
 	highest := float64(b.Value())
-	if b.Value() <= resource.MaxMilliValue {
-		ratio, highest = ratio*1000, float64(b.MilliValue())
+	if b.Value() <= quantity.MaxMilli {
+		ratio, highest = ratio*1000, float64(b.Milli())
 	}
 	if ratio > highest {
 		return fmt.Sprintf("%sprovided ratio is %f", why, shown)

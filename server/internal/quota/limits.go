@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/quantity"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
@@ -26,7 +25,7 @@ type limit struct {
 // bound is the amount of a resource in a limit range.
 type bound struct {
 	resource string
-	resource.Quantity
+	quantity.Quantity
 	text string
 }
 
@@ -41,7 +40,7 @@ func readLimitRange(obj document.Value) *limitRange {
 
 func readBounds(v document.Value) (all []bound) {
 	for name, q := range v.Members() {
-		all = append(all, bound{name, quantity(q), q.Text()})
+		all = append(all, bound{name, amount(q), q.Text()})
 	}
 	return all
 }

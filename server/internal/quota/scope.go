@@ -102,7 +102,7 @@ func isBestEffort(spec document.Value) bool {
 		for _, c := range spec.Get(list).Elements() {
 			for _, member := range [...]string{"requests", "limits"} {
 				for _, name := range [...]string{"cpu", "memory"} {
-					if q := quantity(c.At("resources", member, name)); q.Sign() > 0 {
+					if q := amount(c.At("resources", member, name)); q.Sign() > 0 {
 						return false
 					}
 				}

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/quantity"
 )
 
 // Names of the amounts that quotas bound.
@@ -90,7 +89,7 @@ func usage(of api.GroupResource, obj document.Value, now time.Time) amounts {
 	return out
 }
 
-func number(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
+func number(n int) quantity.Quantity { return quantity.New(int64(n), quantity.Decimal) }
 
 // alive reports whether a pod uses what it requests: it has not ended, and is not overdue.
 func alive(pod document.Value, now time.Time) bool {
@@ -188,9 +187,7 @@ func addService(out amounts, spec document.Value) {
 func addClaim(out amounts, claim document.Value) {
 	out["persistentvolumeclaims"] = number(1)
 	if request := claim.At("spec", "resources", "requests", "storage"); request.Exists() {
-		q := quantity(request)
-		q.RoundUp(0)
-		out["requests.storage"] = q
+		out["requests.storage"], _ = amount(request).RoundUp(0)
 	}
 	class := claim.At("metadata", "annotations", "volume.beta."+profile.LabelDomain+"/storage-class")
 	if !class.Exists() {

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/quantity"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -67,7 +66,7 @@ func (q *Quotas) used(ctx context.Context, view store.Reader, quota document.Val
 		bounded := amounts{}
 		for _, name := range wanted {
 			if counts(t.Stored.GroupResource(), name) {
-				bounded[name] = resource.Quantity{Format: resource.DecimalSI}
+				bounded[name] = number(0)
 			}
 		}
 		if len(bounded) == 0 {
@@ -98,7 +97,7 @@ func (q *Quotas) count(ctx context.Context, view store.Reader, row *catalog.Row,
 	if countsOnly(of, names) && len(scopes) == 0 {
 		n, err := view.Count(ctx, row.Prefix(namespace), "")
 		for _, name := range names {
-			bounded[name] = *resource.NewQuantity(n, resource.DecimalSI)
+			bounded[name] = quantity.New(n, quantity.Decimal)
 		}
 		return err
 	}
@@ -189,7 +188,6 @@ func setAmounts(status document.Value, member string, all amounts) {
 	}
 	to := status.SetObject(member)
 	for _, name := range all.names() {
-		q := all[name]
-		to.SetString(name, q.String())
+		to.SetString(name, all[name].String())
 	}
 }
