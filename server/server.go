@@ -274,8 +274,8 @@ func (s *Server) listen() error {
 	}
 	s.http = &http.Server{
 		Handler:           s.routes(),
-		TLSConfig:         s.keys.TLS(),
 		ConnContext:       conns.WithConn,
+		ConnState:         conns.NoteState,
 		ReadHeaderTimeout: s.cfg.durations.Header,
 		IdleTimeout:       s.cfg.durations.Idle,
 		WriteTimeout:      s.cfg.RequestTimeout + s.cfg.durations.Answer,
@@ -289,7 +289,8 @@ func (s *Server) listen() error {
 // serve answers requests until ctx ends or the server is stopped.
 func (s *Server) serve(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(conns.NewListener(s.listener, s.sweeper), "", "") }()
+	l := conns.NewListener(s.listener, s.keys.TLS(), s.cfg.durations.Header, s.sweeper, s.http.ErrorLog.Printf)
+	go func() { served <- s.http.Serve(l) }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {

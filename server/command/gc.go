@@ -79,6 +79,7 @@ func giveBack() {
 		metrics.Read(sample)
 		allocated, live := sample[0].Value.Uint64(), sample[1].Value.Uint64()
 		if allocated-last < restBytes && allocated-given > max(burstBytes, live/8) {
+			runtime.GC() // the pools keep what they have for one more run
 			debug.FreeOSMemory()
 			given = allocated
 		}

@@ -4,7 +4,6 @@ package conns
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -87,33 +86,12 @@ func (t *CorkedConn) Uncork() error {
 	return err
 }
 
-// listener makes accepted connections corked ones, whose deadlines the sweeper keeps.
-type listener struct {
-	net.Listener
-	sweeper *Sweeper
-	buffers *sync.Pool
-}
-
-// NewListener accepts connections from l that Of finds and that the sweeper ends when
-// they are late.
-func NewListener(l net.Listener, s *Sweeper) net.Listener {
-	return listener{l, s, newBuffers()}
-}
-
 // newBuffers is a pool of buffers for corked connections.
 func newBuffers() *sync.Pool {
 	return &sync.Pool{New: func() any {
 		b := make([]byte, 0, corkedBytes)
 		return &b
 	}}
-}
-
-func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &CorkedConn{Conn: newTimedConn(c, l.sweeper), buffers: l.buffers}, nil
 }
 
 type connKey struct{}
@@ -138,29 +116,42 @@ func Of(r *http.Request) *CorkedConn {
 
 // rawConn is the connection below TLS: closing that does not block.
 func rawConn(c net.Conn) net.Conn {
-	if c, ok := c.(*tls.Conn); ok {
+	if c, ok := c.(interface{ NetConn() net.Conn }); ok { // *tls.Conn, *keptConn
 		return c.NetConn()
 	}
 	return c
 }
 
-// AwaitBytes returns when a read of the connection would not wait, or at once where that
-// cannot be known. It needs less stack than a read through TLS, which counts while
-// thousands of connections wait.
-func AwaitBytes(c net.Conn) {
+// AwaitBytes returns when a read of the connection would not wait, with the error of a
+// wait that was cut, or at once where that cannot be known. It needs less stack than a
+// read through TLS, which counts while thousands of connections wait.
+func AwaitBytes(c net.Conn) error {
+	raw := fileOf(c)
+	if raw == nil {
+		return nil
+	}
+	return raw.Read(hasBytes)
+}
+
+// fileOf is the file of an accepted connection, nil for one without.
+func fileOf(c net.Conn) syscall.RawConn {
 	corked, ok := rawConn(c).(*CorkedConn)
 	if !ok {
-		return
+		return nil
 	}
 	timed, ok := corked.Conn.(*timedConn)
 	if !ok {
-		return
+		return nil
 	}
-	if tcp, ok := timed.Conn.(syscall.Conn); ok {
-		if raw, err := tcp.SyscallConn(); err == nil {
-			_ = raw.Read(hasBytes) // the error is that of the next read
-		}
+	tcp, ok := timed.Conn.(syscall.Conn)
+	if !ok {
+		return nil
 	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil // it is closed
+	}
+	return raw
 }
 
 // hasBytes reports whether a read from a file would not wait.

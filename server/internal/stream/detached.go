@@ -63,7 +63,7 @@ func (d *Detached) Listen(gone func()) {
 	defer gone()
 	var ignored [64]byte
 	for n := 0; n < mostIgnored; {
-		conns.AwaitBytes(d.conn) // on a stack half as large as that of a read
+		_ = conns.AwaitBytes(d.conn) // on a stack half as large as that of a read, which has the error too
 		k, err := d.conn.Read(ignored[:])
 		if err != nil {
 			return
