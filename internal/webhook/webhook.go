@@ -13,7 +13,9 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -50,7 +52,6 @@ const (
 	mostIdle        = 4
 	idleFor         = 90 * time.Second
 	dialFor         = 10 * time.Second
-	silentFor       = 15 * time.Second // after which a connection with calls in flight is tested
 )
 
 // Client calls one webhook, over connections that it keeps. It is safe for concurrent
@@ -64,6 +65,9 @@ type Client struct {
 	send      http.RoundTripper // the transport, with credentials of a program
 	calls     atomic.Int64
 	closed    atomic.Bool
+
+	mu    sync.Mutex
+	conns []*multiplex // those of HTTP/2 that have not ended
 }
 
 // New makes a client; it does not connect. resolver is for services.
@@ -72,7 +76,8 @@ func New(target Target, resolver Resolver) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: target.ServerName, InsecureSkipVerify: target.Insecure}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: target.ServerName, InsecureSkipVerify: target.Insecure,
+		NextProtos: []string{"h2", "http/1.1"}, DynamicRecordSizingDisabled: true} // a body in one record, and one system call
 	if as := target.Credentials; as != nil && as.Certificate != nil {
 		config.Certificates = []tls.Certificate{*as.Certificate}
 	}
@@ -86,8 +91,7 @@ func New(target Target, resolver Resolver) (*Client, error) {
 	c.transport = &http.Transport{
 		TLSClientConfig:     config,
 		TLSHandshakeTimeout: dialFor,
-		ForceAttemptHTTP2:   true,
-		HTTP2:               &http.HTTP2Config{SendPingTimeout: silentFor, PingTimeout: dialFor},
+		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{"h2": c.multiplex},
 		MaxConnsPerHost:     mostConnections,
 		MaxIdleConnsPerHost: mostIdle,
 		IdleConnTimeout:     idleFor,
@@ -120,13 +124,40 @@ func New(target Target, resolver Resolver) (*Client, error) {
 // Further calls are possible; each closes its connection.
 func (c *Client) Close() {
 	c.closed.Store(true)
+	c.closeIdle()
+}
+
+// closeIdle closes idle connections, and those of HTTP/2 after their last calls.
+func (c *Client) closeIdle() {
 	c.transport.CloseIdleConnections()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.conns {
+		m.retire()
+	}
+	c.conns = nil
+}
+
+// multiplex takes a connection of HTTP/2 into use, unless calls that began at the same
+// time have made one already.
+func (c *Client) multiplex(_ string, conn *tls.Conn) http.RoundTripper {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.conns {
+		if m.open() {
+			go func() { _ = conn.Close() }() // its last record may wait for the server
+			return m
+		}
+	}
+	m := newMultiplex(conn)
+	c.conns = append(slices.DeleteFunc(c.conns, (*multiplex).gone), m)
+	return m
 }
 
 // done ends a call.
 func (c *Client) done() {
 	if c.calls.Add(-1) == 0 && c.closed.Load() {
-		c.transport.CloseIdleConnections()
+		c.closeIdle()
 	}
 }
 

@@ -164,7 +164,7 @@ func (s *instance) compare(t *testing.T, pair [2]*kind, all []operation) {
 		for round := range rounds {
 			for i := range pair {
 				which := (i + round) % 2
-				costs[which] = append(costs[which], s.round(t, pair[which], op, round))
+				costs[which] = append(costs[which], s.round(t, pair[which], op, round, 8))
 			}
 			if t.Failed() {
 				return
@@ -186,17 +186,17 @@ func median[T cmp.Ordered](all []T) T {
 	return all[len(all)/2]
 }
 
-// round performs one row for one kind by eight clients, and returns the CPU time of the server
+// round performs one row for one kind by some clients, and returns the CPU time of the server
 // for each operation.
-func (s *instance) round(t *testing.T, k *kind, op operation, round int) time.Duration {
+func (s *instance) round(t *testing.T, k *kind, op operation, round, clients int) time.Duration {
 	if op.name == "update" {
 		s.readRevisions(k)
 	}
 	begin := s.exactCPU()
 	var next atomic.Int64
-	var clients sync.WaitGroup
-	for range 8 {
-		clients.Go(func() {
+	var running sync.WaitGroup
+	for range clients {
+		running.Go(func() {
 			for i := int(next.Add(1)) - 1; i < op.count && !t.Failed(); i = int(next.Add(1)) - 1 {
 				method, path, contentType, accept, body := op.request(k, i, round)
 				if _, err := s.exchange(method, path, body, map[string]string{"Content-Type": contentType, "Accept": accept}); err != nil {
@@ -205,7 +205,7 @@ func (s *instance) round(t *testing.T, k *kind, op operation, round int) time.Du
 			}
 		})
 	}
-	clients.Wait()
+	running.Wait()
 	return (s.exactCPU() - begin) / time.Duration(op.count)
 }
 
