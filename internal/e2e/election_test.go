@@ -42,6 +42,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// leaseDuration is long enough for a renewal on a busy machine.
+const leaseDuration = 6 * time.Second
+
 // stand makes a candidate run. Its messages go to said.
 func (i *instance) stand(t *testing.T, name string, said chan<- string) *candidate {
 	t.Helper()
@@ -76,7 +79,7 @@ func (i *instance) stand(t *testing.T, name string, said chan<- string) *candida
 			Client:     client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 		},
-		LeaseDuration: 2 * time.Second, RenewDeadline: time.Second, RetryPeriod: 100 * time.Millisecond,
+		LeaseDuration: leaseDuration, RenewDeadline: 4 * time.Second, RetryPeriod: 100 * time.Millisecond,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { said <- name + " leads" },
@@ -127,7 +130,7 @@ func TestLeaderElection(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := lease.Spec; s.HolderIdentity == nil || *s.HolderIdentity != name || s.LeaseTransitions == nil || *s.LeaseTransitions != transitions ||
-			s.AcquireTime == nil || s.RenewTime == nil || s.RenewTime.Before(s.AcquireTime) || *s.LeaseDurationSeconds != 2 {
+			s.AcquireTime == nil || s.RenewTime == nil || s.RenewTime.Before(s.AcquireTime) || *s.LeaseDurationSeconds != int32(leaseDuration/time.Second) {
 			t.Errorf("the lease is %+v, want it held by %s after %d hand-overs", s, name, transitions)
 		}
 	}
@@ -143,7 +146,7 @@ func TestLeaderElection(t *testing.T) {
 	first.release()
 	expect("first stopped")
 	expect("second leads")
-	if took := time.Since(released); took > 2*time.Second {
+	if took := time.Since(released); took > leaseDuration {
 		t.Errorf("the hand-over took %s, as long as if the lease had run out", took)
 	}
 	holder("second", 1)
