@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -32,9 +33,18 @@ type judge struct {
 // judges are those of all types that have a document, in order.
 func judges(t testing.TB) []*judge {
 	t.Helper()
-	m, err := load.Load("..")
+	all, err := compileJudges()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return all
+}
+
+// compileJudges takes seconds, so it is done once.
+var compileJudges = sync.OnceValues(func() ([]*judge, error) {
+	m, err := load.Load("..")
+	if err != nil {
+		return nil, err
 	}
 	o := newOracle(m)
 	compiler := jsonschema.NewCompiler()
@@ -42,10 +52,10 @@ func judges(t testing.TB) []*judge {
 	compiler.RegisterExtension("uniqueKeys", nil, uniqueKeys{})
 	text, err := json.Marshal(map[string]any{"$defs": o.defs})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := compiler.AddResource("documents.json", bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var all []*judge
 	for _, gv := range m.GroupVersions {
@@ -55,13 +65,13 @@ func judges(t testing.TB) []*judge {
 			}
 			s, err := compiler.Compile("documents.json#/$defs/" + pointer(typ.ID))
 			if err != nil {
-				t.Fatalf("%s: %v", typ.ID, err)
+				return nil, fmt.Errorf("%s: %w", typ.ID, err)
 			}
 			all = append(all, &judge{typ.ID, sayable(tables[gv.Dir]), sayable(gv.Table), typ, s, drawing{o: o}})
 		}
 	}
-	return all
-}
+	return all, nil
+})
 
 // verdict is the result of a table: nil when the object is right.
 func verdict(table *schema.Table, name string, text []byte) []string {

@@ -144,7 +144,7 @@ func FuzzVerdict(f *testing.F) {
 		f.Add(seed)
 	}
 	base := readBase(f)
-	folder := write(f, base)
+	folder, old := write(f, base), loaded(f, base, nil)
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		kinds, breaks := compatible, seed%2 == 0
@@ -161,7 +161,6 @@ func FuzzVerdict(f *testing.F) {
 		if err != nil {
 			return // the generator refuses the change
 		}
-		old := loaded(t, base, nil)
 		report := Compare(old, now, Options{Now: day})
 		switch got := verdict(report.Findings); {
 		case breaks && !report.Breaking():

@@ -13,12 +13,12 @@ import (
 // by "differ run … -record".
 func TestRecordedReference(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "capstan")
-	build := exec.Command("go", "build", "-o", binary, "./server/cmd/capstan")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", binary, "./server/cmd/capstan")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	differs, err := cmdRecorded(ctx, []string{"-start-server", binary, "-accepted", "accepted.yaml", filepath.Join("testdata", "recorded.json.gz")})
 	if err != nil {

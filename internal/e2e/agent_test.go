@@ -100,6 +100,7 @@ func (agent) PortForward(_ context.Context, _ string, _ types.UID, port int32, s
 // TestNodeAgent: kubectl logs, exec, attach and port-forward through the server, over SPDY
 // and, as far as agents have it, over WebSockets.
 func TestNodeAgent(t *testing.T) {
+	t.Parallel()
 	a := agent{make(chan string)}
 	endpoint := httptest.NewTLSServer(a)
 	defer endpoint.Close()

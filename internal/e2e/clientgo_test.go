@@ -20,6 +20,7 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 
 // TestTypedClient runs the same steps over JSON and over the binary form.
 func TestTypedClient(t *testing.T) {
+	t.Parallel()
 	server := serve(t, "")
 	for name, contentType := range map[string]string{"json": "application/json", "binary": "application/vnd.kubernetes.protobuf"} {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +76,7 @@ func TestTypedClient(t *testing.T) {
 // TestInformerSeesEveryEvent writes while an informer watches, and compares the
 // informer's events with the writes.
 func TestInformerSeesEveryEvent(t *testing.T) {
+	t.Parallel()
 	client := serve(t, "", "--controllers=-*").client(t)
 	ctx := testContext(t)
 	maps := client.CoreV1().ConfigMaps("default")
@@ -152,6 +154,7 @@ func missing(want map[string]int) []string {
 // TestWatchResumesAfterRestart takes the last resourceVersion that a watch gave,
 // restarts the server, and goes on from there without a gap.
 func TestWatchResumesAfterRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := serve(t, dir, "--controllers=-*")
 	ctx := testContext(t)

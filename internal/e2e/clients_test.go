@@ -51,7 +51,7 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 	client, err := kubernetes.NewForConfig(config)
 	ts.Check(err)
 	deployments := client.AppsV1().Deployments("default")
-	ctx, cancel := context.WithTimeout(context.Background(), untilLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 	defer cancel()
 	d, err := deployments.Get(ctx, args[0], metav1.GetOptions{})
 	ts.Check(err)
@@ -63,6 +63,7 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 
 // TestNodeClient runs the JavaScript client.
 func TestNodeClient(t *testing.T) {
+	t.Parallel()
 	if nodeFolder == "" {
 		t.Skip("make test-clients runs this")
 	}

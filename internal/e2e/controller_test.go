@@ -122,7 +122,7 @@ func (i *instance) manage(t *testing.T, as *rest.Config, name string) (manager c
 		Metrics: server.Options{BindAddress: "0"}, Logger: logr.Discard(),
 		Controller:     config.Controller{SkipNameValidation: ptr.To(true)},
 		LeaderElection: true, LeaderElectionID: "suite", LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: ptr.To(4 * time.Second), RenewDeadline: ptr.To(3 * time.Second), RetryPeriod: ptr.To(100 * time.Millisecond),
+		LeaseDuration: ptr.To(testLimit), RenewDeadline: ptr.To(testLimit - time.Second), RetryPeriod: ptr.To(100 * time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -204,6 +204,7 @@ func mirrors(name, replicas string) func(watch.Event) bool {
 // TestControllerRuntime runs a manager with a reconciler under a narrow role, and a second
 // one that takes over.
 func TestControllerRuntime(t *testing.T) {
+	t.Parallel()
 	instance := serve(t, "")
 	ctx := testContext(t)
 	direct, err := client.NewWithWatch(instance.config(t), client.Options{})

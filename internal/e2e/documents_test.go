@@ -64,6 +64,7 @@ var otherDocuments = []struct{ file, from, to string }{
 // TestOtherDocuments fills the store of the server as it is, and has it served and
 // migrated by one that was generated from other documents.
 func TestOtherDocuments(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the whole server")
 	}
@@ -90,8 +91,8 @@ func TestOtherDocuments(t *testing.T) {
 		}
 		return string(out)
 	}
-	run("go", "run", "-trimpath", "./generator", "generate")
-	run("go", "build", "-trimpath", "-o", "capstan", "./server/cmd/capstan")
+	run("go", "run", "./generator", "generate")
+	run("go", "build", "-ldflags", noSymbols, "-o", "capstan", "./server/cmd/capstan")
 
 	const (
 		configMaps  = "/api/v1/namespaces/default/configmaps"
@@ -171,7 +172,7 @@ func TestOtherDocuments(t *testing.T) {
 	}
 	keywordsHold(t, client, configMaps)
 	fleetConverts(t, client)
-	run("go", "test", "-trimpath", "-timeout", "3m", "./server/internal/conversion") // round trips of all kinds
+	run("go", "test", "-vet=off", "-timeout", "10m", "./server/internal/conversion") // round trips of all kinds
 	_, older := ask("GET", configMaps+"/older", "", "")
 	_, today := ask("GET", configMaps+"/today", "", "")
 	if _, data, _ := strings.Cut(older, `"mood"`); data == "" || !strings.HasSuffix(today, `"mood"`+data) {

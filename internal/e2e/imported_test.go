@@ -3,10 +3,12 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,14 +36,22 @@ var lossy = map[string]string{
 	"clusterqueues.kueue.x-k8s.io":                     "a rule with loops in loops in loops",
 }
 
-// capstanGen is the designers' program.
-func capstanGen(t *testing.T) string {
-	t.Helper()
-	gen := filepath.Join(t.TempDir(), "capstan-gen")
-	build := exec.Command("go", "build", "-o", gen, "./generator/cmd/capstan-gen")
+// buildGen builds the designers' program once.
+var buildGen = sync.OnceValues(func() (string, error) {
+	gen := filepath.Join(binaries.dir, "capstan-gen")
+	build := exec.Command("go", "build", "-ldflags", noSymbols, "-o", gen, "./generator/cmd/capstan-gen")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		return "", fmt.Errorf("building capstan-gen: %w\n%s", err, out)
+	}
+	return gen, nil
+})
+
+func capstanGen(t *testing.T) string {
+	t.Helper()
+	gen, err := buildGen()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return gen
 }
@@ -158,6 +168,7 @@ const boats = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResource
 
 // Documents are made of a running server, for its users who may read what it publishes.
 func TestImportFromAServer(t *testing.T) {
+	t.Parallel()
 	gen, s, dir := capstanGen(t), serve(t, "", "--controllers=-*"), t.TempDir()
 	run := func(want int, args ...string) string {
 		t.Helper()
@@ -175,8 +186,8 @@ func TestImportFromAServer(t *testing.T) {
 	}
 	m := &publisher{T: t, server: s}
 	m.kubectl("create", "-f", file)
-	m.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/boats.sea.example.com")
-	for end := time.Now().Add(time.Minute); !strings.Contains(m.kubectl("get", "--raw", "/openapi/v3"), "sea.example.com/v1"); {
+	m.kubectl("wait", "--for=condition=Established", "--timeout=2m", "crd/boats.sea.example.com")
+	for end := time.Now().Add(startLimit); !strings.Contains(m.kubectl("get", "--raw", "/openapi/v3"), "sea.example.com/v1"); {
 		if time.Now().After(end) {
 			t.Fatal("the kind is not published")
 		}

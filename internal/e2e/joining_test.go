@@ -120,6 +120,7 @@ func certificate(ctx context.Context, t *testing.T, client kubernetes.Interface,
 // TestNodeJoins: a node that knows a bootstrap token finds the cluster, gets a certificate,
 // and may do what a node may do with it, and nothing else.
 func TestNodeJoins(t *testing.T) {
+	t.Parallel()
 	ctx := testContext(t)
 	i := serve(t, "", "--enable-bootstrap-token-auth", "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction")
 	prepareJoining(ctx, t, i)

@@ -25,6 +25,7 @@ import (
 // A script that counts objects has a file server.flags with arguments of the
 // server that turn its controllers off.
 func TestKubectl(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:   filepath.Join("testdata", "kubectl"),
 		Setup: setup,
@@ -96,16 +97,13 @@ func background(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// untilLimit bounds the time that until waits.
-const untilLimit = 20 * time.Second
-
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: until FILE REGEXP")
 	}
 	re, err := regexp.Compile(args[1])
 	ts.Check(err)
-	deadline := time.Now().Add(untilLimit)
+	deadline := time.Now().Add(startLimit)
 	for {
 		b, err := os.ReadFile(ts.MkAbs(args[0]))
 		ts.Check(err)
@@ -113,7 +111,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s does not match %q after %s:\n%s", args[0], args[1], untilLimit, b)
+			ts.Fatalf("%s does not match %q after %s:\n%s", args[0], args[1], startLimit, b)
 		}
 		time.Sleep(20 * time.Millisecond) // polling a file that another process writes
 	}

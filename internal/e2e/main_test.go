@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -15,8 +16,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// binaries holds the absolute paths of the tested programs.
-var binaries struct{ capstan, kubectl string }
+// binaries holds the absolute paths of the tested programs, and the folder of those that
+// the tests build.
+var binaries struct{ capstan, kubectl, dir string }
+
+// The flags are those of make, so that the builds of all tests share one cache: paths are
+// trimmed, and nobody asks whose the checkout is. Symbols cost a linker most of its time.
+var buildEnvironment = map[string]string{"CGO_ENABLED": "0", "GOFLAGS": strings.TrimSpace(os.Getenv("GOFLAGS") + " -trimpath -buildvcs=false")}
+
+const noSymbols = "-s -w"
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -30,13 +38,20 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	binaries.dir = dir
+	for name, value := range buildEnvironment {
+		if err := os.Setenv(name, value); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	for _, build := range []struct {
 		given, from, pkg, flags string
 		to                      *string
 	}{
-		{os.Getenv("CAPSTAN"), filepath.Join("..", ".."), "./server/cmd/capstan", "", &binaries.capstan},
+		{os.Getenv("CAPSTAN"), filepath.Join("..", ".."), "./server/cmd/capstan", noSymbols, &binaries.capstan},
 		// kubectl derives the version skew from the version that it was linked with.
-		{os.Getenv("KUBECTL"), ".", "./kubectl", "-X k8s.io/component-base/version.gitVersion=v1.34.2", &binaries.kubectl},
+		{os.Getenv("KUBECTL"), ".", "./kubectl", noSymbols + " -X k8s.io/component-base/version.gitVersion=v1.34.2", &binaries.kubectl},
 	} {
 		if *build.to = build.given; build.given != "" {
 			continue

@@ -77,7 +77,7 @@ func TestOperator(t *testing.T) {
 	if err := os.CopyFS(sources, os.DirFS(from)); err != nil { // go build wants a writable folder
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-mod=mod", "-o", programs, "./cmd/controller", "./cmd/webhook", "./cmd/cainjector") // minutes without a cache
+	build := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-o", programs, "./cmd/controller", "./cmd/webhook", "./cmd/cainjector") // minutes without a cache
 	build.Dir, build.Env = sources, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building cert-manager: %v\n%s", err, out)
@@ -227,6 +227,7 @@ func issued(o *unstructured.Unstructured) bool {
 // A suite as controller-runtime's users write them runs against the server: envtest
 // installs a definition, and a reconciler keeps the status of its objects.
 func TestControllerSuite(t *testing.T) {
+	t.Parallel()
 	ctx, capstan := testContext(t), serve(t, "")
 	object := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
 	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "gardens.suite.example.com"}, Spec: apiextensionsv1.CustomResourceDefinitionSpec{

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,12 +16,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// runIn runs a command in a folder, with further variables, and returns its output.
-func runIn(t *testing.T, where string, env []string, name string, args ...string) string {
+// runIn runs a command in a folder, and returns its output.
+func runIn(t *testing.T, where, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = where
-	cmd.Env = slices.Concat(os.Environ(), []string{"GOFLAGS=-trimpath"}, env)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
@@ -30,28 +28,30 @@ func runIn(t *testing.T, where string, env []string, name string, args ...string
 	return string(out)
 }
 
+// newAPI makes the module of an API, and returns its folder.
+func newAPI(t *testing.T, args ...string) string {
+	t.Helper()
+	dir, root := filepath.Join(t.TempDir(), "fleet"), must[string](t)(filepath.Abs(filepath.Join("..", "..")))
+	runIn(t, "", capstanGen(t), append([]string{"new", "api", "fleet.example.com", "--kind", "Truck", "--dir", dir, "--capstan", root}, args...)...)
+	runIn(t, dir, "go", "mod", "tidy")
+	return dir
+}
+
 // TestOwnAPI makes a module for an API of its own, outside of this repository, and works
-// in it as its designers do. It sees a copy of this repository, as a module of another
-// path would: internal packages are out of its reach.
+// in it as its designers do: internal packages are out of its reach.
 func TestOwnAPI(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the whole server")
 	}
-	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "fleet")
-	copyProject(t, root, "gen", "internal/gen")
-	in := func(where, name string, args ...string) string {
-		t.Helper()
-		return runIn(t, where, nil, name, args...)
-	}
-	in(root, "go", "run", "./generator/cmd/capstan-gen", "new", "api", "fleet.example.com", "--kind", "Truck", "--dir", dir, "--capstan", root)
-	in(dir, "go", "mod", "tidy")
-	in(dir, "go", "test", "-vet=off", "./...") // vet would look at all libraries
+	dir := newAPI(t)
+	runIn(t, dir, "go", "test", "-vet=off", "./...") // vet would look at all libraries
 
-	in(dir, "go", "tool", "capstan-gen", "new", "kind", "Depot", "--scope", "Cluster")
-	in(dir, "go", "tool", "capstan-gen", "new", "version", "fleet/v1")
+	runIn(t, dir, "go", "tool", "capstan-gen", "new", "kind", "Depot", "--scope", "Cluster")
+	runIn(t, dir, capstanGen(t), "new", "version", "fleet/v1")
 	addConvoys(t, dir)
-	in(dir, "go", "tool", "capstan-gen", "generate")
-	in(dir, "go", "build", "-o", "server", ".")
+	runIn(t, dir, capstanGen(t), "generate")
+	runIn(t, dir, "go", "build", "-ldflags", noSymbols, "-o", "server", ".")
 
 	server := serveBinary(t, filepath.Join(dir, "server"), t.TempDir())
 	client := server.client(t).RESTClient()
@@ -205,14 +205,9 @@ const devLimit = 4 * time.Minute
 
 // followsDocuments changes documents of a module while capstan-gen dev serves it.
 func followsDocuments(t *testing.T, dir string) {
-	build := exec.Command("go", "build", "-trimpath", "-o", "capstan-gen", "github.com/capstan-dev/capstan/generator/cmd/capstan-gen")
-	build.Dir = dir
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	var log lockedBuffer
 	data := t.TempDir()
-	cmd := exec.Command(filepath.Join(dir, "capstan-gen"), "dev", "--data-dir", data, "--secure-port", freePort(t))
+	cmd := exec.Command(capstanGen(t), "dev", "--data-dir", data, "--secure-port", "0")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &log, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

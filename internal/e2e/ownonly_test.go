@@ -17,14 +17,9 @@ const (
 // TestOwnGroupsOnly makes a module whose program has its own groups only, and works with it
 // by kubectl.
 func TestOwnGroupsOnly(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds two servers")
-	}
-	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "fleet")
-	copyProject(t, root, "gen", "internal/gen")
-	in := func(where, name string, args ...string) string {
-		t.Helper()
-		return runIn(t, where, []string{"CGO_ENABLED=0"}, name, args...)
 	}
 	small := func(file string, most int64) {
 		t.Helper()
@@ -32,19 +27,18 @@ func TestOwnGroupsOnly(t *testing.T) {
 			t.Errorf("%v: the program has %d bytes, at most %d are wanted: 'go tool nm -size -sort size' of one with symbols says what they are", err, info.Size(), most)
 		}
 	}
-	in(root, "go", "build", "-ldflags", "-s -w", "-o", "capstan", "./server/cmd/capstan")
-	small(filepath.Join(root, "capstan"), mostOfEverything)
-
-	in(root, "go", "run", "./generator/cmd/capstan-gen", "new", "api", "fleet.example.com", "--kind", "Truck", "--builtin=false", "--dir", dir, "--capstan", root)
-	in(dir, "go", "mod", "tidy")
-	in(dir, "go", "test", "-vet=off", "./...")
-	in(dir, "go", "build", "-ldflags", "-s -w", "-o", "server", ".")
+	if os.Getenv("CAPSTAN") == "" {
+		small(binaries.capstan, mostOfEverything)
+	}
+	dir := newAPI(t, "--builtin=false")
+	runIn(t, dir, "go", "test", "-vet=off", "./...")
+	runIn(t, dir, "go", "build", "-ldflags", noSymbols, "-o", "server", ".")
 	small(filepath.Join(dir, "server"), mostOfOwnGroups)
 
 	server := serveBinary(t, filepath.Join(dir, "server"), t.TempDir())
 	kubectl := func(args ...string) string {
 		t.Helper()
-		return in(dir, binaries.kubectl, append([]string{"--kubeconfig", server.kubeconfig, "--cache-dir", filepath.Join(dir, "cache")}, args...)...)
+		return runIn(t, dir, binaries.kubectl, append([]string{"--kubeconfig", server.kubeconfig, "--cache-dir", filepath.Join(dir, "cache")}, args...)...)
 	}
 	example, err := os.ReadFile(filepath.Join(dir, "examples", "truck.yaml"))
 	if err != nil {

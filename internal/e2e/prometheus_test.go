@@ -24,6 +24,7 @@ var prometheus = os.Getenv("CAPSTAN_PROMETHEUS")
 // TestPrometheus: a Prometheus scrapes the server, and the rules in testdata/prometheus
 // have results.
 func TestPrometheus(t *testing.T) {
+	t.Parallel()
 	if prometheus == "" {
 		t.Skip("make test-clients runs this")
 	}

@@ -57,9 +57,11 @@ var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.i
 // these again. The modules come from the module
 // cache or the module proxy; nothing of them is copied.
 func TestPublishedDefinitions(t *testing.T) {
+	t.Parallel()
 	gen := capstanGen(t)
 	for _, p := range published {
 		t.Run(strings.NewReplacer("/", "_", "@", "_").Replace(p.module), func(t *testing.T) {
+			t.Parallel()
 			m := &publisher{T: t, dir: download(t, p.module, p.sum), server: serve(t, "", "--controllers=-*"), kinds: map[schema.GroupVersionKind]*unstructured.Unstructured{}, editors: map[schema.GroupVersionKind]*jsonschema.Schema{}}
 			var err error
 			if m.client, err = dynamic.NewForConfig(m.server.config(t)); err != nil {
@@ -97,7 +99,8 @@ func TestPublishedDefinitions(t *testing.T) {
 func download(t *testing.T, module, sum string) string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", module)
-	cmd.Dir = t.TempDir() // no module: its go.mod has nothing to do with this
+	cmd.Dir = t.TempDir()                         // no module: its go.mod has nothing to do with this
+	cmd.Env = append(os.Environ(), "GOSUMDB=off") // the sum is here
 	out, err := cmd.Output()
 	var got struct{ Dir, Sum, Error string }
 	if wrong := json.Unmarshal(out, &got); err != nil || wrong != nil || got.Sum != sum {
@@ -215,7 +218,7 @@ func (m *publisher) define(ctx context.Context) {
 			m.Fatalf("%s: %v", d.GetName(), err)
 		}
 	}
-	wait := []string{"wait", "--for=condition=Established", "--timeout=30s"}
+	wait := []string{"wait", "--for=condition=Established", "--timeout=2m"}
 	for _, d := range m.definitions {
 		wait = append(wait, "crd/"+d.GetName())
 	}

@@ -22,6 +22,7 @@ const boatDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRe
 // TestTypeScriptClient validates all published OpenAPI documents by public validators, makes
 // TypeScript of them by a public generator, compiles that strictly, and runs a program with it.
 func TestTypeScriptClient(t *testing.T) {
+	t.Parallel()
 	if nodeFolder == "" {
 		t.Skip("make test-clients runs this")
 	}

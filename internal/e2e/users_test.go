@@ -64,6 +64,7 @@ func (u *users) run(args ...string) string {
 // TestKubectlUsers: kubectl as every kind of user has the name, the groups and the rights of
 // that user, and none with credentials that are not valid.
 func TestKubectlUsers(t *testing.T) {
+	t.Parallel()
 	issuer, dir := startIssuer(t), t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(t.TempDir(), name)

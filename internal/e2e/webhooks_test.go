@@ -86,6 +86,7 @@ func reviews(path string, operations ...admissionv1.OperationType) (admissionv1.
 // The webhook server of controller-runtime reviews writes, and kubectl sees its effect in
 // dry runs on the server, which leave nothing.
 func TestControllerWebhooks(t *testing.T) {
+	t.Parallel()
 	ctx, capstan := testContext(t), serve(t, "")
 	mutate := admissionv1.MutatingWebhook{Name: "mutate.suite.example.com", SideEffects: ptr.To(admissionv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}}
 	mutate.ClientConfig, mutate.Rules = reviews("/mutate-apps-v1-deployment", admissionv1.Create, admissionv1.Update)
