@@ -5,9 +5,10 @@ SHELL := /bin/bash
 MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 export CGO_ENABLED := 0
 # One set of flags for builds, tests and lints of all modules: each package is compiled once, wherever the
-# tests have a copy of it. Nobody asks git about a checkout that may be another user's.
+# tests have a copy of it. Nobody asks git about a checkout that may be another user's. Vet looks at all
+# libraries; it is a part of lint.
 GOFLAGS ?=
-override GOFLAGS := $(filter-out -trimpath -buildvcs=%,$(GOFLAGS)) -trimpath -buildvcs=false
+override GOFLAGS := $(filter-out -trimpath -buildvcs=% -vet=%,$(GOFLAGS)) -trimpath -buildvcs=false -vet=off
 export GOFLAGS
 
 BIN := bin/capstan
@@ -83,13 +84,13 @@ run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 	$(BIN) serve
 
 # The server of e2e is a process: a cached result would not depend on it. The time-outs are those of a machine
-# that is busy with ten other things. Vet, which looks at all libraries, is a part of make lint.
+# that is busy with ten other things.
 .PHONY: test
 test: ## Run all tests, real kubectl and client-go included
-	go test -vet=off -timeout 25m ./...
-	go -C internal/e2e test -vet=off -count 1 -parallel 3 -timeout 40m ./...
-	go -C internal/differ test -vet=off -timeout 15m ./...
-	go -C internal/differ/rules test -vet=off -timeout 15m ./...
+	go test -timeout 25m ./...
+	go -C internal/e2e test -count 1 -parallel 3 -timeout 40m ./...
+	go -C internal/differ test -timeout 15m ./...
+	go -C internal/differ/rules test -timeout 15m ./...
 
 CLIENTS := $(CURDIR)/.tmp/clients
 OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
