@@ -37,6 +37,7 @@ const (
 	wholeWindow  = 1 << 30    // of all answers: those of each are bounded
 	lastStream   = 1<<31 - 1 - 2
 	keptRoom     = 64 << 10
+	mostReplies  = 64 << 10 // bytes of frames in answer to frames, which wait to be written
 	glance       = 50 * time.Millisecond
 )
 
@@ -99,8 +100,12 @@ func (m *multiplex) frames() error {
 		if (m.headers.id != 0) != (kind == frameContinuation) || id != m.headers.id && m.headers.id != 0 {
 			return fmt.Errorf("%w: headers are interrupted", errProtocol)
 		}
+		before := len(m.out)
 		if err := m.frame(kind, flags, id, payload); err != nil {
 			return err
+		}
+		if m.replies += len(m.out) - before; m.replies > mostReplies {
+			return fmt.Errorf("%w: it asks for frames and does not read them", errProtocol)
 		}
 		in = in[frameHead+length:]
 	}

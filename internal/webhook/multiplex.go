@@ -40,6 +40,7 @@ type multiplex struct {
 	err     error              // the end of the connection
 
 	out, spare []byte // frames to be written, room for the next
+	replies    int    // bytes of out that answer frames
 	writing    bool
 	encoder    *hpack.Encoder
 	block      bytes.Buffer // of the encoder
@@ -209,7 +210,7 @@ func (m *multiplex) flush(s *stream) {
 	m.writing = true
 	for len(m.out) > 0 && m.err == nil {
 		out := m.out
-		m.out, m.spare = m.spare[:0], nil
+		m.out, m.spare, m.replies = m.spare[:0], nil, 0
 		m.mu.Unlock()
 		_ = m.conn.SetWriteDeadline(s.mayWrite())
 		_, err := m.conn.Write(out)
