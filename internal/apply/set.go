@@ -136,9 +136,14 @@ func (s Set) Intersection(t Set) Set {
 	})
 }
 
+// meets reports whether a path of s and one of t begin with the same step.
+func (s Set) meets(t Set) bool {
+	return slices.ContainsFunc(s.nodes, func(n node) bool { _, ok := t.find(n.step); return ok })
+}
+
 // Difference holds the paths of s that t does not have.
 func (s Set) Difference(t Set) Set {
-	if s.Empty() || t.Empty() {
+	if !s.meets(t) {
 		return s
 	}
 	return both(s, t, func(x, y node) node {
@@ -148,7 +153,7 @@ func (s Set) Difference(t Set) Set {
 
 // Without holds the paths of s that are neither in t nor below a path of t.
 func (s Set) Without(t Set) Set {
-	if s.Empty() || t.Empty() {
+	if !s.meets(t) {
 		return s
 	}
 	return both(s, t, func(x, y node) node {

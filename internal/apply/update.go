@@ -160,9 +160,9 @@ func (k *Kind) take(managers ledger, live, obj document.Value, d difference, exc
 		if diff == nil {
 			continue
 		}
-		gone := diff.changed().Union(diff.removed)
-		if except == nil && e.id == mine {
-			gone = diff.removed // it keeps the fields that it changed
+		gone := diff.removed
+		if except != nil || e.id != mine { // the writer keeps the fields that it changed
+			gone = diff.changed().Union(gone)
 		}
 		if e.known || touches(e.fields(), gone) {
 			e.own(e.owned().Difference(gone))

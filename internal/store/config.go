@@ -26,7 +26,7 @@ type Config struct {
 	// CacheBytes bounds the cache of uncompressed blocks. 0 means 64 MiB.
 	CacheBytes int64
 	// EntryCacheBytes bounds the newest versions of objects that are cached for reads of
-	// single objects. 0 means 32 MiB.
+	// single objects. 0 means 48 MiB.
 	EntryCacheBytes int64
 	// MemTableBytes bounds the writes in memory that are not yet in a sorted file, and
 	// with them the log that a start after a crash reads again. The memory begins with
@@ -92,7 +92,7 @@ func (c Config) withDefaults() Config {
 		c.CacheBytes = 64 << 20
 	}
 	if c.EntryCacheBytes == 0 {
-		c.EntryCacheBytes = 32 << 20
+		c.EntryCacheBytes = 48 << 20
 	}
 	if c.MemTableBytes == 0 {
 		c.MemTableBytes = 8 << 20
