@@ -44,6 +44,7 @@ type Engine struct {
 		sync.Mutex
 		next uint64 // revision of the next write
 	}
+	syncing atomic.Int32 // commits that wait for the disk
 
 	trim    trimmer
 	readers struct {
@@ -161,11 +162,26 @@ func (e *Engine) fail(err error) error {
 // durable waits until a batch is on the disk. A frozen disk reports success to Pebble, so
 // Pebble's result alone does not count.
 func (e *Engine) durable(b *pebble.Batch) error {
-	if err := b.SyncWait(); err != nil {
+	e.syncing.Add(1)
+	err := b.SyncWait()
+	e.syncing.Add(-1)
+	if err != nil {
 		return e.fail(err)
 	}
 	return e.broken()
 }
+
+// gathering is the time after a sync in which commits gather for the next one. A single
+// writer, whose commit was the only one, waits for nobody.
+func (e *Engine) gathering() time.Duration {
+	if e.syncing.Load() > 1 {
+		return gatheringTime
+	}
+	return 0
+}
+
+// gatheringTime is about as long as a sync of a fast disk takes.
+const gatheringTime = 200 * time.Microsecond
 
 // apply hands a batch to the log and the memory table without waiting for the disk.
 // e.write must be held. After an error the store is unhealthy.

@@ -134,6 +134,7 @@ func (e *Engine) openTree(compactions *scheduler) (db *pebble.DB, err error) {
 	}()
 	options := pebbleOptions(e.cfg, compactions)
 	options.FS, options.Lock, options.ReadOnly = e.disk, e.lock, e.cfg.readOnly
+	options.WALMinSyncInterval = e.gathering
 	usual := options.CompactionConcurrencyRange
 	options.CompactionConcurrencyRange = func() (int, int) {
 		if e.disk.reserve.state() != nil {
