@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/invariants"
 	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -27,19 +28,62 @@ func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // startQuiet starts a server on memory that does nothing by itself, so that all allocations are
 // those of requests.
-func startQuiet(t *testing.T) *Server {
+func startQuiet(t *testing.T, edits ...func(*Config)) *Server {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
+	cfg := Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}}
+	for _, edit := range edits {
+		edit(&cfg)
+	}
+	s, err := Start(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	<-s.Bootstrapped()
 	return s
+}
+
+// TestFrontDoorAllocations: priority and fairness make no allocation for a request that has
+// not to wait, and an audit event at level Metadata as many as in the row.
+func TestFrontDoorAllocations(t *testing.T) {
+	if raceEnabled || invariants.Enabled {
+		t.Skip("the checks of this build allocate")
+	}
+	of := func(edit func(*Config)) float64 {
+		s := startQuiet(t, edit)
+		get := func() {
+			r := httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/default", nil)
+			r.Header.Set("Authorization", "Bearer admin")
+			w := nowhere{header: http.Header{}}
+			if s.http.Handler.ServeHTTP(&w, r); w.code != http.StatusOK {
+				t.Fatal(w.code)
+			}
+		}
+		return min(testing.AllocsPerRun(100, get), testing.AllocsPerRun(100, get), testing.AllocsPerRun(100, get)) // others may allocate too
+	}
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policy, []byte("{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: Metadata}]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	least := of(func(c *Config) { c.DisablePriorityAndFairness = true })
+	for _, c := range []struct {
+		name string
+		edit func(*Config)
+		more float64
+	}{
+		{"priority and fairness", func(*Config) {}, 0},
+		{"audit", func(c *Config) {
+			c.Audit = audit.Config{PolicyFile: policy, Log: audit.LogConfig{Path: filepath.Join(t.TempDir(), "log")}}
+		}, 16},
+	} {
+		if n := of(c.edit) - least; n > c.more {
+			t.Errorf("%s: %.0f more allocations for a get, the bound is %.0f", c.name, n, c.more)
+		}
+	}
 }
 
 // TestReadAllocations bounds the allocations of reads on the whole way of a request: of an
