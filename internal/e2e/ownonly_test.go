@@ -1,17 +1,23 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// Bounds of programs without symbols, as they are released, in bytes.
+// Bounds of programs without symbols, as they are released, in bytes, and of the
+// processor's time of their start on a new directory, four times what it is on an idle
+// machine.
 const (
-	mostOfEverything = 40_000_000
-	mostOfOwnGroups  = 25_000_000
+	mostOfEverything  = 40_000_000
+	mostOfOwnGroups   = 25_000_000
+	startOfEverything = 90 * time.Millisecond
+	startOfOwnGroups  = 60 * time.Millisecond
 )
 
 // TestOwnGroupsOnly makes a module whose program has its own groups only, and works with it
@@ -21,19 +27,22 @@ func TestOwnGroupsOnly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds two servers")
 	}
-	small := func(file string, most int64) {
+	small := func(file string, most int64, start time.Duration) {
 		t.Helper()
+		if took := leastStart(t, file); took > start {
+			t.Errorf("%s starts in %s of the processor's time, at most %s are wanted: GODEBUG=inittrace=1 lists what packages make before main", file, took, start)
+		}
 		if info, err := os.Stat(file); err != nil || info.Size() > most {
 			t.Errorf("%v: the program has %d bytes, at most %d are wanted: 'go tool nm -size -sort size' of one with symbols says what they are", err, info.Size(), most)
 		}
 	}
 	if os.Getenv("CAPSTAN") == "" {
-		small(binaries.capstan, mostOfEverything)
+		small(binaries.capstan, mostOfEverything, startOfEverything)
 	}
 	dir := newAPI(t, "--builtin=false")
 	runIn(t, dir, "go", "test", "-vet=off", "./...")
 	runIn(t, dir, "go", "build", "-ldflags", noSymbols, "-o", "server", ".")
-	small(filepath.Join(dir, "server"), mostOfOwnGroups)
+	small(filepath.Join(dir, "server"), mostOfOwnGroups, startOfOwnGroups)
 
 	server := serveBinary(t, filepath.Join(dir, "server"), t.TempDir())
 	kubectl := func(args ...string) string {
@@ -70,4 +79,40 @@ func TestOwnGroupsOnly(t *testing.T) {
 	if text := kubectl("get", "trucks", "-A"); strings.Contains(text, "depot") {
 		t.Errorf("the trucks of a deleted namespace are left: %s", text)
 	}
+}
+
+// leastStart is the processor's time in which a program has come up on a new directory,
+// the least of some starts.
+func leastStart(t *testing.T, file string) time.Duration {
+	t.Helper()
+	least := time.Hour
+	for range 5 {
+		i, err := startBinary(file, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", i.cmd.Process.Pid))
+		if err != nil || len(threads) == 0 {
+			t.Skip("the system does not say how long a thread has run")
+		}
+		var took time.Duration
+		for _, thread := range threads {
+			text, err := os.ReadFile(thread)
+			if err != nil {
+				continue // it has ended
+			}
+			ran, _, _ := strings.Cut(string(text), " ")
+			n, err := strconv.ParseInt(ran, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			took += time.Duration(n)
+		}
+		least = min(least, took)
+		if err := i.stop(); err != nil {
+			t.Errorf("%v\n%s", err, i.log.String())
+		}
+	}
+	t.Logf("%s starts in %s of the processor's time", filepath.Base(file), least)
+	return least
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
 
 // formatVersion is the layout that this package reads and writes. Another layout gets
@@ -147,7 +148,30 @@ func (e *Engine) openTree(compactions *scheduler) (db *pebble.DB, err error) {
 		CompactionEnd:  func(info pebble.CompactionInfo) { e.disk.compactions.end(info.Err) },
 		DataCorruption: e.noteDamage,
 	})
+	if !e.cfg.readOnly {
+		if err := e.markFormat(options.FormatMajorVersion); err != nil {
+			return nil, err
+		}
+	}
 	return pebble.Open(e.cfg.Dir, options)
+}
+
+// markFormat makes the format of a new tree the wanted one. Pebble would begin with its
+// oldest one and go through all of them, with three syncs each.
+func (e *Engine) markFormat(format pebble.FormatMajorVersion) error {
+	for _, name := range [...]string{"manifest", "format-version"} {
+		marker, value, err := atomicfs.LocateMarker(e.disk, e.cfg.Dir, name)
+		if err == nil && name == "format-version" && value == "" {
+			err = marker.Move(format.String())
+		}
+		if err == nil {
+			err = marker.Close()
+		}
+		if err != nil || value != "" {
+			return err
+		}
+	}
+	return nil
 }
 
 func lockError(dir string, err error) error {
