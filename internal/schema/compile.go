@@ -31,6 +31,7 @@ type RootName struct{ Name, ID string }
 type Error struct {
 	Pos       Position
 	What, Fix string
+	Of        any // the wrong part, for programs that can do without it; mostly nil
 }
 
 func (e *Error) Error() string {

@@ -165,45 +165,36 @@ func separate(err error) []error {
 // without notes a part to leave out because of a mistake that the documents would have; false
 // if they are wrong without it too.
 func (r *result) without(e *schema.Error, at schema.Position) bool {
-	if rest, ok := strings.CutPrefix(e.What, "converting "); ok {
-		plural, _, _ := strings.Cut(rest, " ")
-		_, lost, _ := strings.Cut(rest, " would lose ")
-		if lost == "" {
-			_, lost, _ = strings.Cut(rest, " the way back ")
-		}
-		key := strings.TrimSuffix(strings.TrimPrefix(e.Pos.File, "openapi/"), ".yaml") + "/" + plural
-		c := r.conversions[key]
+	converted := func(plural string) string {
+		return strings.TrimSuffix(strings.TrimPrefix(e.Pos.File, "openapi/"), ".yaml") + "/" + plural
+	}
+	switch of := e.Of.(type) {
+	case model.Unconverted:
+		c := r.conversions[converted(of.Plural)]
 		if c.hook {
 			return false
 		}
-		for _, path := range strings.FieldsFunc(strings.ReplaceAll(lost, "and the way back ", ""), func(c rune) bool { return c == ',' || c == ' ' }) {
+		for _, path := range of.Lost {
 			if path = "." + path; strings.Contains(path, "[") || slices.Contains(c.carries, path) {
 				c.hook = true
 			} else {
 				c.carries = append(c.carries, path)
 			}
 		}
-		r.conversions[key] = c
+		r.conversions[converted(of.Plural)] = c
 		return true
-	}
-	if strings.Contains(e.What, ", which both versions have, of two types") || strings.Contains(e.What, ", which no conversion loses") {
-		for key, c := range r.conversions {
-			c.carries = slices.DeleteFunc(c.carries, func(path string) bool { return strings.Contains(e.What, " carries "+path+",") })
-			c.hook = true
-			r.conversions[key] = c
+	case model.Carried:
+		c := r.conversions[converted(of.Plural)]
+		c.carries = slices.DeleteFunc(c.carries, func(path string) bool { return path == of.Path })
+		c.hook = true
+		r.conversions[converted(of.Plural)] = c
+		return true
+	case model.Part:
+		if other := map[model.Part]map[schema.Position]bool{model.OfColumnType: r.lists, model.OfGoName: r.renamed}[of]; other != nil && !other[at] {
+			other[at] = true
+			return true
 		}
-		return true
-	}
-	if strings.HasPrefix(e.What, "the column ") && strings.Contains(e.What, "what is there has the wrong type") && !r.lists[at] {
-		r.lists[at] = true
-		return true
-	}
-	if strings.HasPrefix(e.What, "the field ") && strings.Contains(e.What, " in Go, ") && !r.renamed[at] {
-		r.renamed[at] = true
-		return true
-	}
-	for _, begin := range []string{"a rule of ", "the column ", "the selectable field ", "selectable field ", "the list key ", "the elements of a set "} {
-		if strings.HasPrefix(e.What, begin) && r.dropped[at] == nil {
+		if of != model.OfGoName && r.dropped[at] == nil {
 			r.dropped[at] = e
 			return true
 		}
@@ -224,7 +215,7 @@ func (k *kind) left(line int) bool {
 // shownAsList reports whether the column in a line shows a list of texts.
 func (k *kind) shownAsList(line int) bool {
 	at := schema.Position{File: k.file.Name, Line: line}
-	return k.lists[at] && (k.dropped[at] == nil || strings.Contains(k.dropped[at].What, "what is there has the wrong type"))
+	return k.lists[at] && (k.dropped[at] == nil || k.dropped[at].Of == model.OfColumnType)
 }
 
 // conversion is how objects of a version become those of the storage version.

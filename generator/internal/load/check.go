@@ -88,15 +88,15 @@ func (d *documents) checkList(s *schema.Schema, in *model.Type) {
 		return
 	}
 	if s.ListType == "set" && !d.scalar(element, in) {
-		d.fail(d.at(s, "x-cluster-list-type"), "make it a map with keys", "the elements of a set are not scalars")
+		d.failOf(model.OfListType, d.at(s, "x-cluster-list-type"), "make it a map with keys", "the elements of a set are not scalars")
 	}
 	key := func(name, at, what string) {
 		i := slices.IndexFunc(element.Properties, func(p schema.Property) bool { return p.Name == name })
 		switch {
 		case i < 0:
-			d.fail(d.at(s, at), "name a field of the elements", "the %s %q is not a field of the elements", what, name)
+			d.failOf(model.OfListType, d.at(s, at), "name a field of the elements", "the %s %q is not a field of the elements", what, name)
 		case !d.scalar(d.target(element.Properties[i].Schema, in), in):
-			d.fail(d.at(s, at), "name a scalar field", "the %s %q is not a scalar", what, name)
+			d.failOf(model.OfListType, d.at(s, at), "name a scalar field", "the %s %q is not a scalar", what, name)
 		}
 	}
 	for _, name := range s.Unique {
@@ -107,7 +107,7 @@ func (d *documents) checkList(s *schema.Schema, in *model.Type) {
 	for _, name := range s.ListMapKeys {
 		key(name, "x-cluster-list-map-keys", "list key")
 		if p := propertyOf(element, name); p != nil && !element.Publishes(name) && !element.Enforces(name) && p.Schema.Default == nil && p.Schema.Missing != "by-rules" && d.scalar(d.target(p.Schema, in), in) {
-			d.fail(d.at(s, "x-cluster-list-map-keys"), "make it required there, or give it a default", "the list key %q is optional in the elements: those without it could not be told apart", name)
+			d.failOf(model.OfListType, d.at(s, "x-cluster-list-map-keys"), "make it required there, or give it a default", "the list key %q is optional in the elements: those without it could not be told apart", name)
 		}
 	}
 	if slices.Contains(s.PatchStrategy, "merge") && s.PatchMergeKey == "" && !d.scalar(element, in) {

@@ -53,9 +53,9 @@ func (d *documents) checkFinds(gv *model.GroupVersion) {
 		for i := range t.Schema.Rules {
 			if r := &t.Schema.Rules[i]; r.Finds != "" {
 				if err := finder.Compile(ref, r); err != nil {
-					d.fail(d.at(t.Schema, ruleKey(i)), "fix the expression; self is the object", "a rule of %s finds nothing: %s", t.Name, oneLine(err))
+					d.failOf(model.OfRule, d.at(t.Schema, ruleKey(i)), "fix the expression; self is the object", "a rule of %s finds nothing: %s", t.Name, oneLine(err))
 				} else if depth := finder.Loops(ref, r); depth > mostLoops {
-					d.fail(d.at(t.Schema, ruleKey(i)), "split it into rules for the elements (each), or write a hook", "a rule of %s has %d loops in each other: with 100 elements in each list it takes 100^%d steps", t.Name, depth, depth)
+					d.failOf(model.OfRule, d.at(t.Schema, ruleKey(i)), "split it into rules for the elements (each), or write a hook", "a rule of %s has %d loops in each other: with 100 elements in each list it takes 100^%d steps", t.Name, depth, depth)
 				}
 			}
 		}
@@ -187,7 +187,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		}
 		if c.Shows != "" {
 			if err := expression.NewCell(t, root, c.Shows).Compile(); err != nil {
-				d.fail(c.Pos, "fix the expression; self is the object", "the column %q shows nothing: %s", c.Name, oneLine(err))
+				d.failOf(model.OfColumn, c.Pos, "fix the expression; self is the object", "the column %q shows nothing: %s", c.Name, oneLine(err))
 			}
 		}
 		if c.Path == "" {
@@ -198,7 +198,11 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 			fits = func(schema.Kind) bool { return true }
 		}
 		if why := unreachable(t, root, c.Path, fits); why != "" && (c.Path != "." || c.Cell == "") {
-			d.fail(c.Pos, "fix the path, or use a cell", "the column %q shows %s: %s", c.Name, c.Path, why)
+			of := model.OfColumn
+			if why == wrongType {
+				of = model.OfColumnType
+			}
+			d.failOf(of, c.Pos, "fix the path, or use a cell", "the column %q shows %s: %s", c.Name, c.Path, why)
 		} else if c.Cell == "" {
 			d.checkColumnType(t, root, c)
 		}
@@ -209,7 +213,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		}
 		for _, path := range []string{f.Path, f.Else} {
 			if why := unreachable(t, root, path, shown); path != "" && why != "" {
-				d.fail(f.Pos, "fix the path", "the selectable field %s is at %s: %s", f.Name, path, why)
+				d.failOf(model.OfSelectable, f.Pos, "fix the path", "the selectable field %s is at %s: %s", f.Name, path, why)
 			}
 		}
 	}
@@ -272,6 +276,9 @@ func (d *documents) checkGrace(t *schema.Table, root schema.Ref, res *model.Reso
 	}
 }
 
+// wrongType is the reason for which a path to a list or an object is not shown.
+const wrongType = "what is there has the wrong type"
+
 // shown reports whether values of a kind fit into a table cell or a selector.
 func shown(k schema.Kind) bool { return k != schema.Object && k != schema.List && k != schema.Map }
 
@@ -300,7 +307,7 @@ func unreachable(t *schema.Table, ref schema.Ref, path string, fits func(schema.
 		ref = typ.Fields[i].Type
 	}
 	if !fits(t.Types[ref].Kind) {
-		return "what is there has the wrong type"
+		return wrongType
 	}
 	return ""
 }

@@ -40,11 +40,11 @@ func (d *documents) column(n node, c *model.Column, imported bool) {
 	})
 	switch {
 	case c.Path == "" && c.Cell == "" && c.Shows == "":
-		d.fail(c.Pos, "give it one of them", "the column %q has neither path, shows nor cell", c.Name)
+		d.failOf(model.OfColumn, c.Pos, "give it one of them", "the column %q has neither path, shows nor cell", c.Name)
 	case c.Shows != "" && c.Path+c.Cell != "":
-		d.fail(c.Pos, "drop one of them: self.spec.x in shows is .spec.x", "the column %q has shows, and a path or cell", c.Name)
+		d.failOf(model.OfColumn, c.Pos, "drop one of them: self.spec.x in shows is .spec.x", "the column %q has shows, and a path or cell", c.Name)
 	case c.Absent != "" && c.Cell+c.Shows != "":
-		d.fail(c.Pos, "let the cell say it", "the column %q has both cell and absent", c.Name)
+		d.failOf(model.OfColumn, c.Pos, "let the cell say it", "the column %q has both cell and absent", c.Name)
 	}
 	if c.Type = cmp.Or(c.Type, "string"); c.Name == "" || c.Description == "" {
 		d.fail(c.Pos, "add what is missing", "a column needs name and description")
@@ -68,7 +68,7 @@ func (d *documents) checkColumnType(t *schema.Table, root schema.Ref, c model.Co
 	if kinds == nil || unreachable(t, root, c.Path, unfits) != "" {
 		return
 	}
-	d.fail(c.Pos, "write the type of the field, or string", "the column %q of type %s shows %s, which has another type", c.Name, c.Type, c.Path)
+	d.failOf(model.OfColumn, c.Pos, "write the type of the field, or string", "the column %q of type %s shows %s, which has another type", c.Name, c.Type, c.Path)
 }
 
 // usualColumns adds the columns that a resource need not describe: Name in front, Age at

@@ -39,7 +39,7 @@ func (d *documents) convert(s stored) {
 		if all := slices.Concat(there, back); !strings.Contains(all[0], "[") {
 			fix += "carry them in an annotation (carries: [." + all[0] + "]), "
 		}
-		d.fail(s.pos, fix+"or write hooks: [convert] and then the conversion in server/internal/conversion", "converting %s to %s %s", res.Plural, s.as, strings.Join(lost, ", and "))
+		d.failOf(model.Unconverted{Plural: res.Plural, Lost: slices.Concat(there, back)}, s.pos, fix+"or write hooks: [convert] and then the conversion in server/internal/conversion", "converting %s to %s %s", res.Plural, s.as, strings.Join(lost, ", and "))
 	case s.converts && !c.Hook:
 		d.fail(s.pos, "remove convert from hooks", "copying converts all of %s to %s and back", res.Plural, s.as)
 	}
@@ -54,9 +54,9 @@ func (d *documents) carry(s stored, c *model.Conversion, there, back []string) (
 		here, stored := slices.Index(there, name), slices.Index(back, name)
 		switch {
 		case !dotted || here < 0 && stored < 0:
-			d.fail(s.pos, "name a field that one of the versions lacks, as .spec.size; remove it if both have it", "%s carries %s, which no conversion loses", s.res.Plural, path)
+			d.failOf(model.Carried{Plural: s.res.Plural, Path: path}, s.pos, "name a field that one of the versions lacks, as .spec.size; remove it if both have it", "%s carries %s, which no conversion loses", s.res.Plural, path)
 		case here >= 0 && stored >= 0:
-			d.fail(s.pos, "give one of them another name", "%s carries %s, which both versions have, of two types", s.res.Plural, path)
+			d.failOf(model.Carried{Plural: s.res.Plural, Path: path}, s.pos, "give one of them another name", "%s carries %s, which both versions have, of two types", s.res.Plural, path)
 		case here >= 0:
 			c.OnlyHere, there = append(c.OnlyHere, name), slices.Delete(there, here, here+1)
 		default:

@@ -32,7 +32,12 @@ type reader struct {
 }
 
 func (r *reader) fail(pos schema.Position, fix, format string, args ...any) {
-	r.errs = append(r.errs, &schema.Error{Pos: pos, What: fmt.Sprintf(format, args...), Fix: fix})
+	r.failOf(nil, pos, fix, format, args...)
+}
+
+// failOf notes a mistake in a part that programs can do without.
+func (r *reader) failOf(part any, pos schema.Position, fix, format string, args ...any) {
+	r.errs = append(r.errs, &schema.Error{Pos: pos, What: fmt.Sprintf(format, args...), Fix: fix, Of: part})
 }
 
 // err joins the mistakes, each once, in the order of files and lines.

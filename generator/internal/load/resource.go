@@ -276,7 +276,7 @@ func (d *documents) checkSelectable(f model.Selectable, res *model.Resource) {
 	case f.Name == "metadata.name" || f.Name == "metadata.namespace":
 		d.fail(f.Pos, "remove it", "%s is selectable everywhere", f.Name)
 	case given != 1 || f.Else != "" && f.Path == "":
-		d.fail(f.Pos, "write path, aliasOf or never", "the selectable field %s needs one way to its value", f.Name)
+		d.failOf(model.OfSelectable, f.Pos, "write path, aliasOf or never", "the selectable field %s needs one way to its value", f.Name)
 	case slices.ContainsFunc(res.Selectable, func(o model.Selectable) bool { return o.Name == f.Name }):
 		d.fail(f.Pos, "remove one of them", "%s has two selectable fields %s", res.Plural, f.Name)
 	}

@@ -116,7 +116,7 @@ func (d *documents) checkStored(pos schema.Position, res *model.Resource) {
 			known = known || other.Name == f.Name
 		}
 		if !known {
-			d.fail(f.Pos, "make it selectable at "+to.Pos.String()+", or an alias of what is", "the selectable field %s is none of the version that is stored", f.Name)
+			d.failOf(model.OfSelectable, f.Pos, "make it selectable at "+to.Pos.String()+", or an alias of what is", "the selectable field %s is none of the version that is stored", f.Name)
 		}
 	}
 }
