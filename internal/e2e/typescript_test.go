@@ -19,8 +19,9 @@ const boatDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRe
 	"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","required":["length"],
 	"properties":{"length":{"type":"integer","minimum":1},"flag":{"type":"string","default":"none"}}}}}}}]}}`
 
-// TestTypeScriptClient validates all published OpenAPI documents by public validators, makes
-// TypeScript of them by a public generator, compiles that strictly, and runs a program with it.
+// TestTypeScriptClient validates all published OpenAPI documents, and those that are exported
+// in the versions 3.0 and 3.1, by public validators, makes TypeScript of the published ones by a
+// public generator, compiles that strictly, and runs a program with it.
 func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	if nodeFolder == "" {
@@ -36,7 +37,7 @@ func TestTypeScriptClient(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{"documents", "src"} {
+	for _, folder := range []string{"documents", "exported", "src"} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +72,9 @@ func TestTypeScriptClient(t *testing.T) {
 		writeFile(t, dir, "documents/"+name, text)
 		files = append(files, "documents/"+name)
 	}
+	files = append(files, exported(t, dir)...)
 	slices.Sort(files[4:])
-	t.Logf("%d documents", len(documents))
+	t.Logf("%d documents", len(files)-4)
 	tool := func(name string) string { return filepath.Join(nodeFolder, "node_modules", ".bin", name) }
 	for _, command := range [][]string{append([]string{tool("redocly")}, files...), {"node", "generate.mjs"}, {tool("tsc")}, {"node", "out/smoke.js"}} {
 		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
@@ -82,6 +84,29 @@ func TestTypeScriptClient(t *testing.T) {
 			t.Fatalf("%s: %v\n%.8000s", filepath.Base(command[0]), err, out)
 		}
 	}
+}
+
+// exported are the OpenAPI documents of the project that the designers' program writes.
+func exported(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	for _, version := range []string{"3.0", "3.1"} {
+		to := t.TempDir()
+		runIn(t, filepath.Join("..", ".."), capstanGen(t), "export", "openapi-"+version, to)
+		found, err := filepath.Glob(filepath.Join(to, "*.json"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no documents of version %s: %v", version, err)
+		}
+		for _, file := range found {
+			text, err := os.ReadFile(file)
+			if err != nil || !strings.Contains(string(text), `"openapi": "`+version+".") {
+				t.Fatalf("%s is not of version %s: %v", file, version, err)
+			}
+			name := "exported/" + version + "_" + filepath.Base(file)
+			writeFile(t, dir, name, text)
+			files = append(files, name)
+		}
+	}
+	return files
 }
 
 func writeFile(t *testing.T, dir, name string, text []byte) {
