@@ -18,12 +18,12 @@ import (
 
 const (
 	idleWatches = 10_000
-	idleBound   = 25.0 // KiB each
+	idleBound   = 20.0 // KiB each
 	waveBound   = 500 * time.Millisecond
 	settleTime  = 6 * time.Second // after a burst, until its memory is given back
 
 	idleConns      = 5_000
-	idleConnsBound = 20.0 // KiB each
+	idleConnsBound = 14.0 // KiB each
 )
 
 // TestIdleWatches measures the cost of a waiting watch, and the time that one update

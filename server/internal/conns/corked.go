@@ -4,11 +4,9 @@ package conns
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 )
 
 // CorkedConn is a TCP connection that sends its writes while it is corked in as few
@@ -120,45 +118,6 @@ func rawConn(c net.Conn) net.Conn {
 		return c.NetConn()
 	}
 	return c
-}
-
-// AwaitBytes returns when a read of the connection would not wait, with the error of a
-// wait that was cut, or at once where that cannot be known. It needs less stack than a
-// read through TLS, which counts while thousands of connections wait.
-func AwaitBytes(c net.Conn) error {
-	raw := fileOf(c)
-	if raw == nil {
-		return nil
-	}
-	return raw.Read(hasBytes)
-}
-
-// fileOf is the file of an accepted connection, nil for one without.
-func fileOf(c net.Conn) syscall.RawConn {
-	corked, ok := rawConn(c).(*CorkedConn)
-	if !ok {
-		return nil
-	}
-	timed, ok := corked.Conn.(*timedConn)
-	if !ok {
-		return nil
-	}
-	tcp, ok := timed.Conn.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		return nil // it is closed
-	}
-	return raw
-}
-
-// hasBytes reports whether a read from a file would not wait.
-func hasBytes(fd uintptr) bool {
-	var b [1]byte
-	_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-	return !errors.Is(err, syscall.EAGAIN)
 }
 
 // GoneError reports an answer that could not be written because the client has gone.

@@ -17,7 +17,7 @@ const restAfter = time.Second
 // keptConn is a connection over HTTP/1.1 that clients keep for their next request. While it
 // waits for that, net/http has two buffers of 4 KiB and the stack of the last request for
 // it. So after some time its read fails, and net/http lets it go: Close gives it
-// back to the listener, which waits for the next byte on a small stack and passes it to
+// back to the listener, with which it sleeps until its next byte, and which passes it to
 // net/http again, as a new keptConn.
 //
 // Invariant: no byte that was read is lost. A connection is let go only while net/http is
@@ -86,7 +86,7 @@ func (c *keptConn) Read(p []byte) (int, error) {
 func (c *keptConn) Close() error {
 	switch {
 	case c.letGo.CompareAndSwap(leaving, left):
-		go c.listener.rest(c.Conn, c.until)
+		c.listener.rest(c.Conn, c.until)
 		return nil
 	case c.letGo.Load() == left:
 		return nil
@@ -96,10 +96,17 @@ func (c *keptConn) Close() error {
 
 // rest waits for the next request of a connection.
 func (l *Listener) rest(c *tls.Conn, until time.Time) {
+	timed := timedOf(c)
 	_ = c.SetReadDeadline(until)
-	if err := l.wait(rawConn(c).(*CorkedConn).Conn.(*timedConn), func() error { return AwaitBytes(c) }); err != nil {
+	if !l.enter(timed) {
 		_ = c.Close()
 		return
 	}
-	l.pass(&keptConn{Conn: c, listener: l})
+	timed.sleep(func() {
+		if open := l.leave(timed); !open || timed.late() {
+			_ = c.Close()
+			return
+		}
+		l.pass(&keptConn{Conn: c, listener: l})
+	})
 }

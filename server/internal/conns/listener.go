@@ -96,7 +96,12 @@ func (l *Listener) greet(raw net.Conn) {
 		}
 	}()
 	_ = c.SetDeadline(time.Now().Add(l.greeting))
-	if err := l.wait(timed, c.Handshake); err != nil {
+	err := net.ErrClosed
+	if l.enter(timed) {
+		err = c.Handshake()
+		l.leave(timed)
+	}
+	if err != nil {
 		l.logf("http: TLS handshake error from %s: %v", raw.RemoteAddr(), err)
 		var header tls.RecordHeaderError
 		if errors.As(err, &header) && header.Conn != nil && likeHTTP(header.RecordHeader) {
@@ -106,7 +111,7 @@ func (l *Listener) greet(raw net.Conn) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	if c.ConnectionState().NegotiatedProtocol == "h2" || fileOf(c) == nil {
+	if c.ConnectionState().NegotiatedProtocol == "h2" || timedOf(c) == nil {
 		l.pass(c)
 	} else {
 		l.pass(&keptConn{Conn: c, listener: l})
@@ -131,21 +136,21 @@ func (l *Listener) pass(c net.Conn) {
 	}
 }
 
-// wait calls f, whose reads of the connection fail when the listener is closed.
-func (l *Listener) wait(c *timedConn, f func() error) error {
-	l.mu.Lock()
-	if l.waiting == nil {
-		l.mu.Unlock()
-		return net.ErrClosed
-	}
-	l.waiting[c] = struct{}{}
-	l.mu.Unlock()
-	err := f()
+// enter notes that net/http does not have a connection, whose reads fail when the listener
+// is closed. It reports whether that has happened already.
+func (l *Listener) enter(c *timedConn) (open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.waiting, c) // also from nil
-	if err == nil && l.waiting == nil {
-		err = net.ErrClosed
+	if l.waiting != nil {
+		l.waiting[c] = struct{}{}
 	}
-	return err
+	return l.waiting != nil
+}
+
+// leave is the end of enter, with its result.
+func (l *Listener) leave(c *timedConn) (open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, c)
+	return l.waiting != nil
 }

@@ -19,6 +19,8 @@ type Sweeper struct {
 	ticks  atomic.Int64
 	stall  int64 // ticks that a write may take
 
+	sleepers sleepers
+
 	mu     sync.Mutex
 	all    map[swept]struct{}
 	broken bool // see BreakOff
@@ -48,6 +50,7 @@ func NewSweeper(stall, shortest time.Duration) *Sweeper {
 func (s *Sweeper) Run(done <-chan struct{}) {
 	tick := time.NewTicker(s.period)
 	defer tick.Stop()
+	defer s.sleepers.close()
 	for {
 		select {
 		case <-done:

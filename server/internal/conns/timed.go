@@ -23,7 +23,9 @@ type timedConn struct {
 	failed  atomic.Bool // a write has failed
 
 	mu      sync.Mutex
-	expired bool // reads fail: the real connection has a deadline in the past
+	expired bool   // reads fail: the real connection has a deadline in the past
+	wake    func() // see Sleep; nil while it is awake
+	sleeper int32  // the number of the last sleep
 }
 
 func newTimedConn(c net.Conn, s *Sweeper) *timedConn {
@@ -52,6 +54,7 @@ func (c *timedConn) Write(p []byte) (int, error) {
 
 func (c *timedConn) Close() error {
 	c.sweeper.remove(c)
+	c.awake()
 	return c.Conn.Close()
 }
 
@@ -70,6 +73,7 @@ func (c *timedConn) sweep(now int64) {
 // breakOff implements swept: a write or read under way fails. Unsent data is discarded.
 func (c *timedConn) breakOff() {
 	c.failed.Store(true)
+	c.awake()
 	if tcp, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
 		_ = tcp.SetLinger(0)
 	}
@@ -83,6 +87,7 @@ func (c *timedConn) expire(now int64) {
 	if by := c.readBy.Load(); by != 0 && now > by && !c.expired {
 		c.expired = true
 		_ = c.Conn.SetReadDeadline(Past())
+		c.wakeUp()
 	}
 }
 
@@ -106,6 +111,7 @@ func (c *timedConn) SetReadDeadline(t time.Time) error {
 	c.readBy.Store(by)
 	if by != 0 && by < c.sweeper.Now() { // net/http ends a read of its own so
 		c.expired = true
+		c.wakeUp()
 		return c.Conn.SetReadDeadline(Past())
 	}
 	if c.expired {

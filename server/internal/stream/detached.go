@@ -58,18 +58,19 @@ func (d *Detached) Close() { _ = d.conn.Close() }
 // mostIgnored bounds the bytes that a client may send although it has nothing to send.
 const mostIgnored = 64 << 10
 
-// Listen waits for the client to close its side, and calls gone.
-func (d *Detached) Listen(gone func()) {
-	defer gone()
-	var ignored [64]byte
-	for n := 0; n < mostIgnored; {
-		_ = conns.AwaitBytes(d.conn) // on a stack half as large as that of a read, which has the error too
-		k, err := d.conn.Read(ignored[:])
-		if err != nil {
+// Listen calls gone when the client has closed its side. It does not wait.
+func (d *Detached) Listen(gone func()) { d.listen(mostIgnored, gone) }
+
+func (d *Detached) listen(room int, gone func()) {
+	conns.Sleep(d.conn, func() {
+		var ignored [64]byte
+		n, err := d.conn.Read(ignored[:])
+		if err != nil || n >= room {
+			gone()
 			return
 		}
-		n += k
-	}
+		d.listen(room-n, gone)
+	})
 }
 
 func (d *Detached) write(buf []byte) error {

@@ -195,7 +195,7 @@ func (v *Verbs) streamDetached(r *front.Request, w *watcher) error {
 	w.ctx, w.sink = ctx, d
 	slim(r)
 	r.Detached = true
-	go d.Listen(gone)
+	d.Listen(gone)
 	go func() {
 		defer v.front.End(r)
 		defer d.Close()
