@@ -95,9 +95,9 @@ func TestHostileExtensionServers(t *testing.T) {
 		h.delete(registrations + "/v1alpha1.wardle.example.com")
 		h.create(registrations, x.registration(c.spec))
 		h.awaitAvailable("True", "Passed")
-		if got := h.get(path); got.code != c.code || !strings.Contains(string(got.body), c.text) {
-			t.Errorf("%s: %d %s", name, got.code, got.body)
-		}
+		t.Log(name)
+		h.awaitText(path, c.text) // a check that fails on a busy machine makes it unavailable for a moment
+		h.awaitCode(path, c.code)
 	}
 }
 
