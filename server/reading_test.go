@@ -120,6 +120,31 @@ func TestPodsAreMarkedBeforeTheyGo(t *testing.T) {
 	}
 }
 
+// TestTableAfterDryRun: the row of a dry run's answer is not kept as that of the stored
+// object.
+func TestTableAfterDryRun(t *testing.T) {
+	h := startServer(t, nil)
+	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+	table := func(method, path, body string) string {
+		t.Helper()
+		kind := "application/json"
+		if method == http.MethodPatch {
+			kind = "application/merge-patch+json"
+		}
+		a := h.send(method, path, kind, []byte(body), "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		a.expect(t, http.StatusOK, "")
+		return string(a.body)
+	}
+	h.create(claims, `{"metadata":{"name":"a","labels":{"shown":"yes"}},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`)
+	table(http.MethodPatch, claims+"/a?dryRun=All", `{"metadata":{"annotations":{"long":"`+strings.Repeat("x", 200)+`"}}}`)
+	table(http.MethodDelete, claims+"/a?dryRun=All", "")
+	for _, path := range []string{claims, claims + "/a"} {
+		if got := table(http.MethodGet, path, ""); !strings.Contains(got, `"labels":{"shown":"yes"}`) || strings.Contains(got, "xxx") || strings.Contains(got, "deletionTimestamp") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
 // TestTableAges: the cells of a row are kept, but its ages grow.
 func TestTableAges(t *testing.T) {
 	c := &clock{start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}

@@ -365,12 +365,12 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 var errDryRun = errors.New("dry run")
 
 // notStored is an answer that differs from the stored object: that of a dry run, or of an
-// update that became a deletion. It has the revision of the object that it replaces;
-// without one (nil), the resourceVersion that was sent.
+// update that became a deletion. Its resourceVersion is that of the object that it replaces;
+// without one (nil), the one that was sent. The entry has no revision: nothing that is made
+// of it may be kept for the stored object.
 func notStored(current *store.Entry, obj document.Value, version string) *store.Entry {
 	entry := &store.Entry{}
 	if current != nil {
-		entry.Revision = current.Revision
 		version = strconv.FormatUint(current.Revision, 10)
 	}
 	if meta := obj.Get("metadata"); version != "" {
