@@ -199,7 +199,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each, and OBJECTS objects through al
 	  for pkg in $$(go -C $$module list ./... ); do \
 	    case $$pkg in */e2e) continue;; esac; \
 	    for f in $$(go -C $$module test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	      echo "== $$pkg $$f"; go -C $$module test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done; done
+	      echo "== $$pkg $$f"; go -C $$module test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; done; done; done
 
 .PHONY: stress
 stress: ## Run the long store and server tests, internal checks on, for up to STRESSTIME each

@@ -21,18 +21,25 @@ func canonical(text string) string { return spelled(text, parser.Unparse) }
 func mistakes(text string) string { return spelled(text, outcome) }
 
 func spelled(text string, spell func(ast.Expr, *ast.SourceInfo, ...parser.UnparserOption) (string, error)) string {
+	if tree := parsed(text); tree != nil {
+		if out, err := spell(tree.Expr(), tree.SourceInfo()); err == nil {
+			return out
+		}
+	}
+	return text
+}
+
+// parsed is the tree of an expression, nil if a text is none.
+func parsed(text string) *ast.AST {
 	p, err := parser.NewParser(parser.EnableOptionalSyntax(true), parser.MaxRecursionDepth(1000))
 	if err != nil {
-		return text
+		return nil
 	}
 	tree, errs := p.Parse(common.NewTextSource(text))
 	if len(errs.GetErrors()) > 0 {
-		return text
+		return nil
 	}
-	if out, err := spell(tree.Expr(), tree.SourceInfo()); err == nil {
-		return out
-	}
-	return text
+	return tree
 }
 
 // outcome spells an expression where it is a result: a text that is not empty is a mistake,

@@ -234,7 +234,7 @@ func demanded(given []schema.Demand, d *schema.Demand) bool {
 		return slices.Equal(o.Each, d.Each) && followAll(d.If, o.If) && followAll(d.Was, o.Was)
 	}
 	if d.Finds != "" {
-		return slices.ContainsFunc(given, func(o schema.Demand) bool { return mistakes(o.Finds) == mistakes(d.Finds) && asStrict(&o) })
+		return slices.ContainsFunc(given, func(o schema.Demand) bool { return refuses(o.Finds, d.Finds) && asStrict(&o) })
 	}
 	for i := range d.Then {
 		if !slices.ContainsFunc(given, func(o schema.Demand) bool { return o.Finds == "" && asStrict(&o) && followAll(o.Then, d.Then[i:i+1]) }) {
