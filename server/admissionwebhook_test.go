@@ -313,3 +313,35 @@ func TestValidatingWebhooksAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Failed calls are counted with 1.25's codes: that of the webhook's answer, 503 for an
+// answer that cannot be used, 400 for none.
+func TestCodesOfFailedCalls(t *testing.T) {
+	for _, c := range []struct {
+		code string
+		do   func(v *reviewer)
+	}{
+		{"418", func(v *reviewer) {
+			v.do(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusTeapot); return true })
+		}},
+		{"503", func(*reviewer) {}},
+		{"400", func(v *reviewer) { v.Close() }},
+	} {
+		h := startServer(t, nil)
+		v := newReviewer(t, func(_ string, _, response map[string]any) { response["uid"] = "of another" })
+		h.validateBy(v, "a", reviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
+		c.do(v)
+		h.send("POST", configMaps, "", []byte(configMap("x", `{}`))).expect(t, http.StatusInternalServerError, "InternalError")
+		h.merge(validatingPath+"/a", `{"webhooks":[{"name":"a.example.com","failurePolicy":"Ignore","clientConfig":{"url":"`+v.URL+`"},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[`+
+			reviewRule(`"CREATE"`, "", "v1", "configmaps")+`]}]}`).expect(t, http.StatusOK, "")
+		h.create(configMaps, configMap("x", `{}`))
+		text := string(h.get("/metrics").body)
+		for _, want := range []string{`apiserver_admission_webhook_rejection_count{error_type="calling_webhook_error",name="a.example.com",operation="CREATE",rejection_code="` + c.code + `",type="validating"} 1`,
+			`apiserver_admission_webhook_request_total{code="` + c.code + `",name="a.example.com",operation="CREATE",rejected="true",type="validating"} 1`,
+			`apiserver_admission_webhook_fail_open_count{name="a.example.com",type="validating"} 1`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the metrics lack %s", want)
+			}
+		}
+	}
+}

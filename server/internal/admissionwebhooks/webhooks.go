@@ -258,7 +258,7 @@ func (w *Webhooks) decide(ctx context.Context, c *call, r *admission.Request) (a
 	}
 	a, err = c.make(ctx)
 	if err != nil {
-		seen.Code, seen.Problem = http.StatusBadRequest, callError
+		seen.Code, seen.Problem, seen.Abandoned = failureCode(err), callError, errors.Is(err, context.Canceled)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -275,6 +275,18 @@ func (w *Webhooks) decide(ctx context.Context, c *call, r *admission.Request) (a
 	refused := a.Status.refusal(h.name)
 	seen.Code = refused.Code
 	return a, refused
+}
+
+// failureCode is the code of a failed call in the metrics: that of the webhook's answer,
+// or one for an answer that cannot be used, or for none.
+func failureCode(err error) int {
+	if refused := (*webhook.RefusedError)(nil); errors.As(err, &refused) {
+		return refused.Code
+	}
+	if wrong := (invalidAnswer{}); errors.As(err, &wrong) {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusBadRequest
 }
 
 // Kinds of failures, in the metrics.

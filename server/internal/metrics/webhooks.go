@@ -35,6 +35,7 @@ type WebhookCall struct {
 	Code            int    // of the answer, or of the failure
 	Rejected        bool   // the write was refused
 	Problem         string // the kind of failure; "" for an answer
+	Abandoned       bool   // the write's client has gone: neither a refusal nor a failure
 }
 
 // mostCode bounds the codes in labels, which webhooks choose.
@@ -49,6 +50,7 @@ func (w Webhooks) Called(c WebhookCall) {
 	w.durations.WithLabelValues(c.Name, c.Operation, rejected, kind).Observe(c.Took.Seconds())
 	w.requests.WithLabelValues(code, c.Name, c.Operation, rejected, kind).Inc()
 	switch problem := c.Problem; {
+	case c.Abandoned:
 	case c.Rejected:
 		if problem == "" {
 			problem = "no_error"
