@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"fmt"
+	"math"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,15 @@ var shapes = []shape{
 	{"list of strings", "/apis/apps/v1/namespaces/default/deployments", `"apps/v1","kind":"Deployment"`, around(pod+`"args":[`, `"%s%d"`, `]}]}}}`)},
 	{"list of mistakes", "/apis/apps/v1/namespaces/default/deployments", `"apps/v1","kind":"Deployment"`, around(pod+`"volumeMounts":[`, `{"name":"%s%d"}`, `]}]}}}`)},
 	{"unknown fields", configMaps, `"v1","kind":"ConfigMap"`, around(`"x":0,`, `"x%d":"%s"`, ``)},
+	{"one long text", configMaps, `"v1","kind":"ConfigMap"`, func(n int, value string) string { return `"data":{"k":"` + strings.Repeat(value, 20*n) + `"}` }},
+	{"one long number", configMaps, `"v1","kind":"ConfigMap"`, func(n int, _ string) string { return `"x":` + strings.Repeat("1", 20*n) }},
+	{"one key again and again", configMaps, `"v1","kind":"ConfigMap"`, around(`"data":{`, `"k":"%s%d"`, `}`)},
+	{"one member again and again", configMaps, `"v1","kind":"ConfigMap"`, around(`"x":0,`, `"data":{"k":"%s%d"}`, ``)},
+	{"nesting", configMaps, `"v1","kind":"ConfigMap"`, func(n int, _ string) string { return `"x":` + strings.Repeat(`{"x":[`, n) + strings.Repeat("]}", n) }},
+	{"nesting of schemas", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"`, func(n int, _ string) string {
+		return `"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"grown","kind":"Grown"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":` +
+			strings.Repeat(`{"type":"array","items":`, n) + `{"type":"string"}` + strings.Repeat("}", n) + `}}]}`
+	}},
 	{"list without a type", "/api/v1/namespaces/default/endpoints", `"v1","kind":"Endpoints"`, around(`"subsets":[{"ports":[{"port":1}],"addresses":[`, `{"ip":"1.2.3.4","hostname":"%s%d"}`, `]}]`)},
 	{"rules", "/apis/rbac.authorization.k8s.io/v1/clusterroles", `"rbac.authorization.k8s.io/v1","kind":"ClusterRole"`, around(`"rules":[`, `{"apiGroups":["%s"],"resources":["k%d"],"verbs":["get"]}`, `]`)},
 	{"maps of amounts", "/api/v1/namespaces/default/limitranges", `"v1","kind":"LimitRange"`, func(n int, value string) string {
@@ -84,6 +95,10 @@ func (s *shape) text(n int, value string) []byte {
 	return []byte(`{"apiVersion":` + s.kind + `,"metadata":{` + meta + `}` + body + `}`)
 }
 
+// mostHeap bounds the bytes that are allocated for each byte of a body or of the stored
+// object, whichever is longer, by a client too.
+const mostHeap = 600
+
 // TestWorkGrowsWithSize: the cost of a write grows with the object, and with no product
 // of its parts.
 func TestWorkGrowsWithSize(t *testing.T) {
@@ -99,8 +114,12 @@ func TestWorkGrowsWithSize(t *testing.T) {
 				if ratio := float64(c.took) / float64(least); ratio > 24 {
 					t.Errorf("%s of %d entries takes %s, of %d %s: %.0f times as much (%d)", c.what, small, few[j].took, large, c.took, ratio, c.code)
 				}
+				heap := float64(c.heap) / float64(c.size)
+				if heap > mostHeap {
+					t.Errorf("%s of %d entries allocates %.0f bytes for each of %d (%d)", c.what, large, heap, c.size, c.code)
+				}
 				if testing.Verbose() {
-					t.Logf("%-14s %d %10s %10s", c.what, c.code, few[j].took, c.took)
+					t.Logf("%-16s %d %10s %10s, %7d bytes %6.1f heap ÷ bytes", c.what, c.code, few[j].took, c.took, c.size, heap)
 				}
 			}
 		})
@@ -111,6 +130,15 @@ type cost struct {
 	what string
 	code int
 	took time.Duration // computing, the best of a few
+	size int           // of the body or the stored object
+	heap uint64        // bytes that the server and its client allocated, the least of a few
+}
+
+// allocated is the number of bytes that the process has allocated so far.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // costs runs every kind of write with an object of n entries, the last two as another
@@ -121,14 +149,14 @@ func (h *harness) costs(s *shape, n int) (all []cost) {
 	h.send("PATCH", object, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
 	one, other := s.text(n, "a"), s.text(n, "b")
 	try := func(what, method, path, media string, body []byte) {
-		c, accept := cost{what: what, took: time.Hour}, "application/json"
+		c, accept := cost{what: what, took: time.Hour, size: max(len(body), len(one)), heap: math.MaxUint64}, "application/json"
 		if what == "table" {
 			accept += ";as=Table;v=v1;g=meta.k8s.io"
 		}
 		for range 2 {
-			begun := server.Computed()
+			begun, heap := server.Computed(), allocated()
 			c.code = h.send(method, path+"dryRun=All", media, body, "Accept", accept).code
-			c.took = min(c.took, server.Computed()-begun)
+			c.took, c.heap = min(c.took, server.Computed()-begun), min(c.heap, allocated()-heap)
 		}
 		all = append(all, c)
 	}
