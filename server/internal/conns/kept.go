@@ -23,14 +23,14 @@ const restAfter = time.Second
 // Invariant: no byte that was read is lost. A connection is let go only while net/http is
 // idle, and its buffer empty: then it reads with as much room as the first time.
 //
-// Net/http uses the connection in one goroutine at a time; only Close is called at any
-// time, when the server stops.
+// Net/http uses the connection in one goroutine at a time. Only Close is called at any
+// time, when the server stops, and NoteState while a last read of a closed connection ends.
 type keptConn struct {
 	*tls.Conn
 	listener *Listener
-	room     int       // of the first read
-	idle     bool      // until the first byte of the next request
-	until    time.Time // of an idle connection, when it is closed
+	room     int         // of the first read
+	idle     atomic.Bool // until the first byte of the next request
+	until    time.Time   // of an idle connection, when it is closed
 	letGo    atomic.Int32
 }
 
@@ -46,13 +46,13 @@ var errRests = errors.New("the connection waits for its next request")
 // NoteState notes which connections are idle: the ConnState of net/http.
 func NoteState(c net.Conn, s http.ConnState) {
 	if c, ok := c.(*keptConn); ok {
-		c.idle = s == http.StateIdle
+		c.idle.Store(s == http.StateIdle)
 	}
 }
 
 // SetReadDeadline is earlier for an idle connection, which rests then.
 func (c *keptConn) SetReadDeadline(t time.Time) error {
-	if c.idle {
+	if c.idle.Load() {
 		c.until = t
 		if soon := time.Now().Add(c.listener.resting); t.IsZero() || soon.Before(t) {
 			t = soon
@@ -66,7 +66,7 @@ func (c *keptConn) Read(p []byte) (int, error) {
 		c.room = len(p)
 	}
 	n, err := c.Conn.Read(p)
-	if !c.idle {
+	if !c.idle.Load() {
 		return n, err
 	}
 	late := n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
@@ -74,7 +74,7 @@ func (c *keptConn) Read(p []byte) (int, error) {
 		c.letGo.CompareAndSwap(inUse, leaving)
 		return 0, errRests
 	}
-	c.idle = false
+	c.idle.Store(false)
 	_ = c.Conn.SetReadDeadline(c.until)
 	if late {
 		return c.Conn.Read(p)
