@@ -90,11 +90,6 @@ var mirrorRules = []rbacv1.PolicyRule{
 func (i *instance) narrow(t *testing.T, ctx context.Context, account string, rules []rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
 	admin, named := i.client(t), metav1.ObjectMeta{Name: account}
-	for admin.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() != nil { // the default roles have been written then
-		if ctx.Err() != nil {
-			t.Fatal("the server is not ready")
-		}
-	}
 	_, err := admin.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: named}, metav1.CreateOptions{})
 	if err == nil {
 		_, err = admin.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: named, Rules: rules}, metav1.CreateOptions{})

@@ -104,7 +104,20 @@ func serveBinary(t *testing.T, capstan, dir string, args ...string) *instance {
 			t.Errorf("capstan: %v\n%s", err, i.log.String())
 		}
 	})
+	i.awaitReady(t)
 	return i
+}
+
+// awaitReady waits until the server is ready: the default roles have been written then.
+func (i *instance) awaitReady(t *testing.T) {
+	t.Helper()
+	ctx, admin := testContext(t), i.client(t)
+	for err := admin.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil; err = admin.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() {
+		if ctx.Err() != nil {
+			t.Fatalf("the server is not ready: %v", err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // config is client-go's configuration for the server.
