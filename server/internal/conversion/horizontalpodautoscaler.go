@@ -35,18 +35,18 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.V
 		to.SetObject("spec").SetInt("targetCPUUtilizationPercentage", n)
 	}
 	if len(others) > 0 {
-		keep(metricsAnnotation, encode(others, metric.v1))
+		keep(metricsAnnotation, encode(others))
 	}
-	current := make([]metricStatus, 0, status.Get("currentMetrics").Len())
+	current := make([]metric, 0, status.Get("currentMetrics").Len())
 	for _, m := range status.Get("currentMetrics").Elements() {
-		current = append(current, readMetricStatus(m))
+		current = append(current, readMetric(m))
 		if use := m.At("resource", "current", "averageUtilization"); m.Get("type").Equals("Resource") && m.At("resource", "name").Equals("cpu") && use.Exists() {
 			n, _ := use.Int()
 			to.SetObject("status").SetInt("currentCPUUtilizationPercentage", n)
 		}
 	}
 	if len(current) > 0 {
-		keep(currentMetricsAnnotation, encode(current, metricStatus.v1))
+		keep(currentMetricsAnnotation, encode(current))
 	}
 	if conditions := status.Get("conditions"); conditions.Len() > 0 {
 		keep(conditionsAnnotation, conditions.AppendJSON(nil))
@@ -68,24 +68,25 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Val
 	spec, status := to.SetObject("spec"), to.SetObject("status")
 	var metrics []metric
 	for _, m := range keptMetrics(annotations) {
-		metrics = append(metrics, m.stored())
+		metrics = append(metrics, m.target())
 	}
 	if n, ok := from.At("spec", "targetCPUUtilizationPercentage").Int(); ok {
 		use := int32(n)
-		metrics = append(metrics, metric{Type: "Resource", Resource: &source{Name: "cpu", Target: target{Type: "Utilization", AverageUtilization: &use}}})
+		metrics = append(metrics, metric{Type: "Resource", Resource: &source{Name: "cpu", Target: &values{Type: "Utilization", AverageUtilization: &use}}})
 	}
 	set(spec, "metrics", metrics, len(metrics))
+	typeTargets(spec.Get("metrics"))
 	DefaultMetrics(spec)
-	var current []metricStatus
+	var current []metric
 	if n, ok := from.At("status", "currentCPUUtilizationPercentage").Int(); ok {
 		use := int32(n)
-		current = []metricStatus{{Type: "Resource", Resource: &sourceStatus{Name: "cpu", Current: measured{AverageUtilization: &use}}}}
+		current = []metric{{Type: "Resource", Resource: &source{Name: "cpu", Current: &values{AverageUtilization: &use}}}}
 	}
-	var keptStatus []metricStatusV1
+	var keptStatus []metricV1
 	if json.Unmarshal([]byte(annotations.Get(currentMetricsAnnotation).Text()), &keptStatus) == nil {
 		current = nil
 		for _, m := range keptStatus {
-			current = append(current, m.stored())
+			current = append(current, m.measurement())
 		}
 	}
 	set(status, "currentMetrics", current, len(current))
@@ -181,6 +182,11 @@ func NormalMetrics(metrics document.Value) {
 		metrics.AppendValue(metrics.Index(main))
 		metrics.RemoveIndex(main)
 	}
+	typeTargets(metrics)
+}
+
+// typeTargets gives targets the type of their value.
+func typeTargets(metrics document.Value) {
 	for _, m := range metrics.Elements() {
 		for _, member := range []struct {
 			name string

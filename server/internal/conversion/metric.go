@@ -6,24 +6,30 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// metric is a metric of autoscaling/v2. Quantities and selectors are passed on as they
-// are.
-type metric struct {
+// bySource is a metric, or a measurement of one: its type, and one source of that type.
+type bySource[Source any] struct {
 	Type              string  `json:"type"`
-	Object            *source `json:"object,omitempty"`
-	Pods              *source `json:"pods,omitempty"`
-	Resource          *source `json:"resource,omitempty"`
-	ContainerResource *source `json:"containerResource,omitempty"`
-	External          *source `json:"external,omitempty"`
+	Object            *Source `json:"object,omitempty"`
+	Pods              *Source `json:"pods,omitempty"`
+	Resource          *Source `json:"resource,omitempty"`
+	ContainerResource *Source `json:"containerResource,omitempty"`
+	External          *Source `json:"external,omitempty"`
 }
 
-// source has the members of all sources of v2.
+type (
+	metric   bySource[source]   // in autoscaling/v2
+	metricV1 bySource[sourceV1] // in an annotation of autoscaling/v1
+)
+
+// source has the members of all sources of v2. Quantities and selectors are passed on as
+// they are.
 type source struct {
 	DescribedObject json.RawMessage `json:"describedObject,omitempty"`
 	Name            string          `json:"name,omitempty"`
 	Container       string          `json:"container,omitempty"`
 	Metric          *identifier     `json:"metric,omitempty"`
-	Target          target          `json:"target"`
+	Target          *values         `json:"target,omitempty"`  // of a metric
+	Current         *values         `json:"current,omitempty"` // of a measurement
 }
 
 type identifier struct {
@@ -31,60 +37,30 @@ type identifier struct {
 	Selector json.RawMessage `json:"selector,omitempty"`
 }
 
-type target struct {
-	Type               string          `json:"type"`
+type values struct {
+	Type               string          `json:"type,omitempty"` // of a target
 	Value              json.RawMessage `json:"value,omitempty"`
 	AverageValue       json.RawMessage `json:"averageValue,omitempty"`
 	AverageUtilization *int32          `json:"averageUtilization,omitempty"`
 }
 
-// metricV1 is a metric in the annotation of autoscaling/v1. Unset quantities are left
-// out, where 1.25 writes 0 for some, and values that a target of its type does not need
-// have a member here: so nothing is lost.
-type metricV1 struct {
-	Type              string               `json:"type"`
-	Object            *objectV1            `json:"object,omitempty"`
-	Pods              *podsV1              `json:"pods,omitempty"`
-	Resource          *resourceV1          `json:"resource,omitempty"`
-	ContainerResource *containerResourceV1 `json:"containerResource,omitempty"`
-	External          *externalV1          `json:"external,omitempty"`
-}
-
-type objectV1 struct {
-	Target       json.RawMessage `json:"target"`
-	MetricName   string          `json:"metricName"`
-	TargetValue  json.RawMessage `json:"targetValue,omitempty"`
-	Selector     json.RawMessage `json:"selector,omitempty"`
-	AverageValue json.RawMessage `json:"averageValue,omitempty"`
-	Use          *int32          `json:"targetAverageUtilization,omitempty"`
-}
-
-type podsV1 struct {
-	MetricName         string          `json:"metricName"`
-	TargetAverageValue json.RawMessage `json:"targetAverageValue,omitempty"`
-	Selector           json.RawMessage `json:"selector,omitempty"`
-	TargetValue        json.RawMessage `json:"targetValue,omitempty"`
-	Use                *int32          `json:"targetAverageUtilization,omitempty"`
-}
-
-type resourceV1 struct {
-	Name                     string          `json:"name"`
-	TargetAverageUtilization *int32          `json:"targetAverageUtilization,omitempty"`
-	TargetAverageValue       json.RawMessage `json:"targetAverageValue,omitempty"`
-	TargetValue              json.RawMessage `json:"targetValue,omitempty"`
-}
-
-type containerResourceV1 struct {
-	resourceV1
-	Container string `json:"container"`
-}
-
-type externalV1 struct {
-	MetricName         string          `json:"metricName"`
-	MetricSelector     json.RawMessage `json:"metricSelector,omitempty"`
-	TargetValue        json.RawMessage `json:"targetValue,omitempty"`
-	TargetAverageValue json.RawMessage `json:"targetAverageValue,omitempty"`
-	Use                *int32          `json:"targetAverageUtilization,omitempty"`
+// sourceV1 has the members of all sources of v1, in the order in which 1.25 writes those
+// of each. Unset quantities are left out, where 1.25 writes 0 for some, and values that a
+// target of its type does not need have a member here: so nothing is lost.
+type sourceV1 struct {
+	Target              json.RawMessage `json:"target,omitempty"`
+	Name                *string         `json:"name,omitempty"`
+	MetricName          *string         `json:"metricName,omitempty"`
+	MetricSelector      json.RawMessage `json:"metricSelector,omitempty"`
+	TargetUse           *int32          `json:"targetAverageUtilization,omitempty"`
+	TargetValue         json.RawMessage `json:"targetValue,omitempty"`
+	TargetAverageValue  json.RawMessage `json:"targetAverageValue,omitempty"`
+	CurrentUse          *int32          `json:"currentAverageUtilization,omitempty"`
+	CurrentValue        json.RawMessage `json:"currentValue,omitempty"`
+	CurrentAverageValue json.RawMessage `json:"currentAverageValue,omitempty"`
+	Selector            json.RawMessage `json:"selector,omitempty"`
+	AverageValue        json.RawMessage `json:"averageValue,omitempty"` // of an object
+	Container           *string         `json:"container,omitempty"`
 }
 
 func readMetric(v document.Value) (m metric) {
@@ -93,95 +69,122 @@ func readMetric(v document.Value) (m metric) {
 }
 
 // encode writes a list in the form of v1.
-func encode[From, To any](list []From, v1 func(From) To) []byte {
-	out := make([]To, len(list))
+func encode(list []metric) []byte {
+	out := make([]metricV1, len(list))
 	for i, m := range list {
-		out[i] = v1(m)
+		out[i] = m.v1()
 	}
 	text, _ := json.Marshal(out) // it came from JSON
 	return text
 }
 
-var noObject = json.RawMessage(`{"kind":"","name":""}`)
-
-// orElse is text, or nothing where v1 always has a value.
-func orElse(text, nothing json.RawMessage) json.RawMessage {
-	if len(text) == 0 {
-		return nothing
-	}
-	return text
-}
-
-// identity is the measured object; v1 has its members among the others.
-func (s *source) identity() identifier {
-	if s.Metric == nil {
-		return identifier{}
-	}
-	return *s.Metric
-}
-
 func (m metric) v1() metricV1 {
 	out := metricV1{Type: m.Type}
 	if s := m.Object; s != nil {
-		id := s.identity()
-		out.Object = &objectV1{orElse(s.DescribedObject, noObject), id.Name, s.Target.Value, id.Selector, s.Target.AverageValue, s.Target.AverageUtilization}
+		out.Object = s.named()
+		if out.Object.Target = s.DescribedObject; len(s.DescribedObject) == 0 {
+			out.Object.Target = json.RawMessage(`{"kind":"","name":""}`) // v1 always has one
+		}
+		out.Object.moveAverage()
 	}
 	if s := m.Pods; s != nil {
-		id := s.identity()
-		out.Pods = &podsV1{id.Name, s.Target.AverageValue, id.Selector, s.Target.Value, s.Target.AverageUtilization}
+		out.Pods = s.named()
 	}
 	if s := m.Resource; s != nil {
-		out.Resource = s.resource()
+		out.Resource = s.v1()
+		out.Resource.Name = &s.Name
 	}
 	if s := m.ContainerResource; s != nil {
-		out.ContainerResource = &containerResourceV1{*s.resource(), s.Container}
+		out.ContainerResource = s.v1()
+		out.ContainerResource.Name, out.ContainerResource.Container = &s.Name, &s.Container
 	}
 	if s := m.External; s != nil {
-		id := s.identity()
-		out.External = &externalV1{id.Name, id.Selector, s.Target.Value, s.Target.AverageValue, s.Target.AverageUtilization}
+		out.External = s.named()
+		out.External.Selector, out.External.MetricSelector = nil, out.External.Selector
 	}
 	return out
 }
 
-func (s *source) resource() *resourceV1 {
-	return &resourceV1{s.Name, s.Target.AverageUtilization, s.Target.AverageValue, s.Target.Value}
-}
-
-// stored is the metric in v2.
-func (m metricV1) stored() metric {
-	out := metric{Type: m.Type}
-	if o := m.Object; o != nil {
-		t := target{Type: "Value", Value: o.TargetValue, AverageValue: o.AverageValue, AverageUtilization: o.Use}
-		if len(o.AverageValue) > 0 {
-			t.Type = "AverageValue"
-		}
-		out.Object = &source{DescribedObject: o.Target, Metric: &identifier{o.MetricName, o.Selector}, Target: t}
+// v1 has the values of a source.
+func (s *source) v1() *sourceV1 {
+	out := &sourceV1{}
+	if t := s.Target; t != nil {
+		out.TargetValue, out.TargetAverageValue, out.TargetUse = t.Value, t.AverageValue, t.AverageUtilization
 	}
-	if p := m.Pods; p != nil {
-		t := target{Type: "AverageValue", Value: p.TargetValue, AverageValue: p.TargetAverageValue, AverageUtilization: p.Use}
-		out.Pods = &source{Metric: &identifier{p.MetricName, p.Selector}, Target: t}
-	}
-	if r := m.Resource; r != nil {
-		out.Resource = r.stored()
-	}
-	if r := m.ContainerResource; r != nil {
-		out.ContainerResource = r.stored()
-		out.ContainerResource.Container = r.Container
-	}
-	if e := m.External; e != nil {
-		t := target{Type: "AverageValue", Value: e.TargetValue, AverageValue: e.TargetAverageValue, AverageUtilization: e.Use}
-		if len(e.TargetValue) > 0 {
-			t.Type = "Value"
-		}
-		out.External = &source{Metric: &identifier{e.MetricName, e.MetricSelector}, Target: t}
+	if c := s.Current; c != nil {
+		out.CurrentValue, out.CurrentAverageValue, out.CurrentUse = c.Value, c.AverageValue, c.AverageUtilization
 	}
 	return out
 }
 
-func (r *resourceV1) stored() *source {
-	t := target{Type: "AverageValue", Value: r.TargetValue, AverageValue: r.TargetAverageValue, AverageUtilization: r.TargetAverageUtilization}
-	if r.TargetAverageUtilization != nil {
-		t.Type = "Utilization"
+// named is v1 with the name and the selector of the metric, which are members of their
+// own in v2.
+func (s *source) named() *sourceV1 {
+	out, id := s.v1(), identifier{}
+	if s.Metric != nil {
+		id = *s.Metric
 	}
-	return &source{Name: r.Name, Target: t}
+	out.MetricName, out.Selector = &id.Name, id.Selector
+	return out
+}
+
+// moveAverage gives the average the name that only the source of an object has for it, in
+// targets and measurements alike.
+func (s *sourceV1) moveAverage() {
+	if s.AverageValue = s.TargetAverageValue; s.AverageValue == nil {
+		s.AverageValue = s.CurrentAverageValue
+	}
+	s.TargetAverageValue, s.CurrentAverageValue = nil, nil
+}
+
+// target is the metric in v2; typeTargets finds the type.
+func (m metricV1) target() metric {
+	return m.v2(func(s *sourceV1, out *source) {
+		out.Target = &values{Type: "Value", Value: s.TargetValue, AverageValue: s.average(s.TargetAverageValue), AverageUtilization: s.TargetUse}
+	})
+}
+
+// measurement is the measured metric in v2.
+func (m metricV1) measurement() metric {
+	return m.v2(func(s *sourceV1, out *source) {
+		out.Current = &values{Value: s.CurrentValue, AverageValue: s.average(s.CurrentAverageValue), AverageUtilization: s.CurrentUse}
+	})
+}
+
+// average undoes moveAverage.
+func (s *sourceV1) average(usual json.RawMessage) json.RawMessage {
+	if len(s.AverageValue) > 0 {
+		return s.AverageValue
+	}
+	return usual
+}
+
+func (m metricV1) v2(addValues func(*sourceV1, *source)) metric {
+	resource := func(s *sourceV1) *source {
+		if s == nil {
+			return nil
+		}
+		out := &source{Name: text(s.Name), Container: text(s.Container)}
+		addValues(s, out)
+		return out
+	}
+	named := func(s *sourceV1) *source {
+		if s == nil {
+			return nil
+		}
+		out := &source{DescribedObject: s.Target, Metric: &identifier{text(s.MetricName), s.Selector}}
+		if len(s.MetricSelector) > 0 { // of an external metric
+			out.Metric.Selector = s.MetricSelector
+		}
+		addValues(s, out)
+		return out
+	}
+	return metric{m.Type, named(m.Object), named(m.Pods), resource(m.Resource), resource(m.ContainerResource), named(m.External)}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
