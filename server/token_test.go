@@ -18,9 +18,11 @@ func TestTokenRequest(t *testing.T) {
 	h.run(t, []step{
 		{"no account", "POST", path, "", `{"spec":{}}`, 404, `"kind":"serviceaccounts"`},
 		{"account", "POST", accountsPath, "", `{"metadata":{"name":"robot"}}`, 201, ""},
-		{"other name", "POST", path, "", `{"metadata":{"name":"x"},"spec":{}}`, 422, "must match the service account name"},
+		{"other name", "POST", path, "", `{"metadata":{"name":"x"},"spec":{}}`, 422, `"details":{"name":"robot","group":"authentication.k8s.io","kind":"TokenRequest"`},
 		{"too short", "POST", path, "", `{"spec":{"expirationSeconds":10}}`, 422, "spec.expirationSeconds"},
 		{"bound to nothing", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"p"}}}`, 404, `"kind":"pods"`},
+		{"bound to a pod, in any version of the core group", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v2","kind":"Pod","name":"p"}}}`, 404, `"kind":"pods"`},
+		{"bound to a pod of another group", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"apps/v1","kind":"Pod","name":"p"}}}`, 400, "cannot bind"},
 		{"bound to a config map", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"ConfigMap","name":"p"}}}`, 400, "cannot bind"},
 		{"secret", "POST", "/api/v1/namespaces/default/secrets", "", `{"metadata":{"name":"s"}}`, 201, ""},
 		{"other secret", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"s","uid":"x"}}}`, 409, `"kind":"Secret"`},
@@ -60,8 +62,8 @@ func TestTokenRequest(t *testing.T) {
 	}
 }
 
-// TestAudiences: tokens are for the audiences of the server, reviews name one of them,
-// and a token does not outlive the server's bound.
+// TestAudiences: tokens are for the audiences of the server unless their requests name others,
+// reviews ask for some of a token's, and a token does not outlive the server's bound.
 func TestAudiences(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		c.APIAudiences, c.ServiceAccountMaxTokenExpiration = []string{"api", "other"}, time.Hour
@@ -73,12 +75,23 @@ func TestAudiences(t *testing.T) {
 		!strings.Contains(got.header.Get("Warning"), "shortened to 3600 seconds") {
 		t.Errorf("%v %s", got.header, got.body)
 	}
-	const reviews = "/apis/authentication.k8s.io/v1/tokenreviews"
-	for asked, want := range map[string][]any{"[]": {"api", "other"}, `["other","x"]`: {"other", nil}, `["x"]`: {nil, nil}} {
-		got := h.post(reviews, `{"spec":{"token":"`+adminToken+`","audiences":`+asked+`}}`)
+	foreign, _ := h.post(accountsPath+"/robot/token", `{"spec":{"audiences":["vault","x"]}}`).field(t, "status.token").(string)
+	for _, c := range []struct {
+		token, asked string
+		want         []any
+	}{
+		{adminToken, "[]", []any{"api", "other"}},
+		{adminToken, `["other","x"]`, []any{"other", nil}},
+		{adminToken, `["x"]`, []any{nil, nil}},
+		{foreign, `["vault"]`, []any{"vault", nil}},
+		{foreign, `["x","y","vault"]`, []any{"x", "vault"}},
+		{foreign, `["api"]`, []any{nil, nil}},
+		{foreign, "[]", []any{nil, nil}},
+	} {
+		got := h.post("/apis/authentication.k8s.io/v1/tokenreviews", `{"spec":{"token":"`+c.token+`","audiences":`+c.asked+`}}`)
 		authenticated, _ := got.field(t, "status.authenticated").(bool)
-		if got.field(t, "status.audiences.0") != want[0] || got.field(t, "status.audiences.1") != want[1] || authenticated != (want[0] != nil) {
-			t.Errorf("%s: %s", asked, got.body)
+		if got.field(t, "status.audiences.0") != c.want[0] || got.field(t, "status.audiences.1") != c.want[1] || authenticated != (c.want[0] != nil) {
+			t.Errorf("%s: %s", c.asked, got.body)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import "slices"
 // requests and kept.
 type Identity struct {
 	User *User // never nil
-	// Audiences are the servers that the credentials are for; nil for all.
+	// Audiences are the servers that the credentials are for; nil for this one.
 	Audiences []string
 	// Sure ends the search: an identity that is not sure holds only if no other
 	// authenticator has one, and none has found invalid credentials.
@@ -25,14 +25,16 @@ type Note struct{ Key, Text string }
 // authenticated users.
 func Known(u *User) *Identity { return &Identity{User: authenticated(u), Sure: true} }
 
-// At lists those of some servers that the credentials are valid for.
-func (i *Identity) At(servers []string) []string {
-	if i.Audiences == nil {
-		return servers
+// At lists those of some servers that the credentials are valid for. Credentials that name
+// no server are for this one, by any of its own names.
+func (i *Identity) At(servers, own []string) []string {
+	valid := i.Audiences
+	if valid == nil {
+		valid = own
 	}
 	var all []string
 	for _, s := range servers {
-		if slices.Contains(i.Audiences, s) {
+		if slices.Contains(valid, s) {
 			all = append(all, s)
 		}
 	}

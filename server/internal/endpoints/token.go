@@ -131,12 +131,11 @@ func (x *Endpoints) ownToken(t front.Target, obj document.Value, opts objects.Op
 
 // checkTokenRequest checks the fields of a request.
 func checkTokenRequest(t front.Target, obj document.Value) error {
-	causes := document.Validate(obj, &t.Row.GV.Validation)
 	if name := obj.At("metadata", "name").Text(); name != "" && name != t.Name {
-		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "metadata.name",
-			Message: "Invalid value: \"" + name + "\": must match the service account name"})
+		return api.Invalid(t.Sub.Group, t.Sub.Kind, t.Name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.name",
+			Message: "Invalid value: \"" + name + "\": must match the service account name"}})
 	}
-	if len(causes) > 0 {
+	if causes := document.Validate(obj, &t.Row.GV.Validation); len(causes) > 0 {
 		return api.Invalid(t.Sub.Group, t.Sub.Kind, "", causes)
 	}
 	return nil
@@ -147,9 +146,9 @@ func (x *Endpoints) bindToken(ctx context.Context, t front.Target, ref document.
 	if !ref.Exists() || ref.IsNull() {
 		return nil
 	}
-	plural := map[string]string{"v1/Pod": "pods", "v1/Secret": "secrets"}[ref.Get("apiVersion").Text()+"/"+ref.Get("kind").Text()]
-	if plural == "" {
-		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of v1", t.Name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
+	plural := map[string]string{"Pod": "pods", "Secret": "secrets"}[ref.Get("kind").Text()]
+	if plural == "" || strings.Contains(ref.Get("apiVersion").Text(), "/") {
+		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of the core group", t.Name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
 	}
 	name := ref.Get("name").Text()
 	obj, release, err := x.reader.Get(ctx, "", plural, t.Namespace, name)

@@ -2,7 +2,6 @@ package endpoints
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -92,14 +91,14 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 		token := spec.Get("token").Text()
 		status := obj.SetObject("status")
 		user := status.SetObject("user")
-		var known *authn.Identity
-		var err error
-		audiences := x.audiences(spec.Get("audiences"))
-		if len(audiences) > 0 {
-			known, err = x.tokens.AuthenticateToken(r.Context, token)
+		known, err := x.tokens.AuthenticateToken(r.Context, token)
+		// Other servers ask for names of their own, which tokens of service accounts may have.
+		audiences := spec.Get("audiences").Texts()
+		if len(audiences) == 0 {
+			audiences = x.cfg.APIAudiences
 		}
 		if known != nil {
-			if audiences = known.At(audiences); len(audiences) == 0 {
+			if audiences = known.At(audiences, x.cfg.APIAudiences); len(audiences) == 0 {
 				known = nil
 			}
 		}
@@ -130,21 +129,6 @@ func (x *Endpoints) reviewUser(r *front.Request) error {
 		answer.SetObject("metadata").SetString("creationTimestamp", x.objects.Now())
 		writeUser(answer.SetObject("status").SetObject("userInfo"), r.User)
 	})
-}
-
-// audiences are those of a review that are this server, all of its own when the
-// review names none.
-func (x *Endpoints) audiences(asked document.Value) []string {
-	if asked.Len() == 0 {
-		return x.cfg.APIAudiences
-	}
-	var own []string
-	for _, a := range asked.Elements() {
-		if slices.Contains(x.cfg.APIAudiences, a.Text()) {
-			own = append(own, a.Text())
-		}
-	}
-	return own
 }
 
 // writeUser writes a user into a UserInfo.
