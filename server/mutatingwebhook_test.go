@@ -135,3 +135,94 @@ func TestMutatingWebhookSeesLaterChanges(t *testing.T) {
 		t.Errorf("calls %v", calls)
 	}
 }
+
+// Mutating webhooks see objects as they were sent, with defaults: the server sets its own
+// fields after them, and validating webhooks see those.
+func TestMutatingWebhooksComeBeforeTheServersFields(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, nil)
+	const services, deployments = "/api/v1/namespaces/default/services", "/apis/apps/v1/namespaces/default/deployments"
+	all := `{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["configmaps","pods","services","services/status","namespaces","jobs","deployments"]}`
+	h.mutateBy(v, "m", all, "")
+	h.validateBy(v, "v", all, "")
+	// seen are the members at paths of the object as the webhooks have seen it, and of the older one.
+	seen := func(paths ...string) (got string) {
+		t.Helper()
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if len(v.requests) != 2 {
+			t.Fatalf("%d reviews", len(v.requests))
+		}
+		for i, request := range v.requests {
+			got += [...]string{"mutating", "; validating"}[i]
+			for _, path := range paths {
+				var value any = request["object"]
+				for _, name := range strings.Split(path, ".") {
+					members, _ := value.(map[string]any)
+					var ok bool
+					if value, ok = members[name]; !ok {
+						value = "none"
+					}
+				}
+				switch name := path[strings.LastIndexByte(path, '.')+1:]; {
+				case name == "uid" && value != "none" && value != "mine", name == "creationTimestamp" && value != nil && value != "none":
+					value = "set"
+				case name == "resourceVersion" && value != "none":
+					value = "set"
+				case name == "clusterIP" && value != "none", name == "selector" && value != "none", name == "name" && strings.HasPrefix(fmt.Sprint(value), "gen-"):
+					value = "chosen"
+				}
+				got += fmt.Sprintf(" %s=%v", path[strings.LastIndexByte(path, '.')+1:], value)
+			}
+		}
+		v.requests = nil
+		return got
+	}
+	const job = `"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}`
+	const template = `"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	for _, c := range []struct {
+		name, method, path, media, body string
+		code                            int
+		paths, want                     string
+	}{
+		{"create", "POST", configMaps, "", `{"metadata":{"name":"c","uid":"mine","creationTimestamp":"2001-01-01T00:00:00Z","generation":7}}`, 201, "metadata.uid metadata.creationTimestamp metadata.generation",
+			"mutating uid=none creationTimestamp=<nil> generation=7; validating uid=set creationTimestamp=set generation=7"},
+		{"generated name", "POST", configMaps, "", `{"metadata":{"generateName":"gen-"}}`, 201, "metadata.name", "mutating name=none; validating name=chosen"},
+		{"put", "PUT", configMaps + "/c", "", `{"metadata":{"name":"c"}}`, 200, "metadata.uid metadata.creationTimestamp metadata.resourceVersion",
+			"mutating uid=none creationTimestamp=<nil> resourceVersion=none; validating uid=set creationTimestamp=set resourceVersion=set"},
+		{"put that creates", "PUT", services + "/p", "", `{"metadata":{"name":"p"},"spec":{"ports":[{"port":80}]}}`, 201, "metadata.uid spec.clusterIP", "mutating uid=none clusterIP=none; validating uid=set clusterIP=chosen"},
+		{"merge", "PATCH", configMaps + "/c", mergeType, `{"metadata":{"generation":9}}`, 200, "metadata.uid metadata.generation", "mutating uid=set generation=9; validating uid=set generation=7"},
+		{"pod", "POST", "/api/v1/namespaces/default/pods", "", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Failed"}}`, 201, "status.phase status.qosClass",
+			"mutating phase=Failed qosClass=none; validating phase=Pending qosClass=BestEffort"},
+		{"status", "PATCH", services + "/p/status", mergeType, `{"metadata":{"labels":{"a":"b"}},"spec":{"sessionAffinity":"ClientIP"}}`, 200, "spec.sessionAffinity", "mutating sessionAffinity=ClientIP; validating sessionAffinity=None"},
+		{"namespace", "POST", "/api/v1/namespaces", "", `{"metadata":{"name":"n"}}`, 201, "spec.finalizers status.phase", "mutating finalizers=none phase=Active; validating finalizers=[kubernetes] phase=Active"},
+		{"job", "POST", "/apis/batch/v1/namespaces/default/jobs", "", `{"metadata":{"name":"j"},` + job + `}`, 201, "spec.selector", "mutating selector=none; validating selector=chosen"},
+		{"deployment", "POST", deployments, "", `{"metadata":{"name":"d"},"spec":{` + template + `},"status":{"replicas":3}}`, 201, "metadata.generation status.replicas", "mutating generation=none replicas=3; validating generation=1 replicas=none"},
+		{"its spec", "PATCH", deployments + "/d", mergeType, `{"spec":{"replicas":2}}`, 200, "metadata.generation", "mutating generation=1; validating generation=2"},
+	} {
+		if got := h.send(c.method, c.path, c.media, []byte(c.body)); got.code != c.code {
+			t.Errorf("%s: %d %s", c.name, got.code, got.body)
+		}
+		if got := seen(strings.Fields(c.paths)...); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A stale update is refused after the mutating webhooks have seen it: their refusal comes
+// first, as in 1.25, but that of another object comes before them.
+func TestMutatingWebhooksSeeStaleUpdates(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, func(_ string, request, response map[string]any) {
+		if request["operation"] == "UPDATE" {
+			response["allowed"], response["status"] = false, map[string]any{"code": 418}
+		}
+	})
+	h.mutateBy(v, "m", reviewRule(`"*"`, "", "v1", "configmaps"), "")
+	h.run(t, []step{
+		{"create", "POST", configMaps, "", `{"metadata":{"name":"c"}}`, 201, ""},
+		{"stale", "PUT", configMaps + "/c", "", `{"metadata":{"name":"c","resourceVersion":"1"}}`, 418, ""},
+		{"stale patch", "PATCH", configMaps + "/c", mergeType, `{"metadata":{"resourceVersion":"1"}}`, 418, ""},
+		{"another", "PUT", configMaps + "/c", "", `{"metadata":{"name":"c","uid":"1"}}`, 409, "Precondition failed: UID in precondition"},
+	})
+}

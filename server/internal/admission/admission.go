@@ -45,7 +45,6 @@ type Request struct {
 	DryRun    bool
 	OtherKind bool // the objects are bodies of requests, or options of connections, rather than stored objects of the resource
 	By        Author
-	Reviewed  bool // set when the server's members of Object may be gone or wrong: a mutating webhook was asked, or a plug-in changed their reasons
 
 	changed bool // by a mutator
 	again   []round

@@ -144,7 +144,6 @@ func (run *mutating) invoke(ctx context.Context, of *invocation, param document.
 	if err != nil {
 		return false, api.Internal(err.Error())
 	}
-	matching.Unprepare(run.r)
 	matches := false
 	if err := run.with(ctx, of, param, func(in *matching.Input) (err error) {
 		matches, err = of.conditions.Match(ctx, in)

@@ -63,7 +63,6 @@ func (m *mutation) round(ctx context.Context, second bool) error {
 
 // call asks one webhook, and reports whether it changed the object.
 func (m *mutation) call(ctx context.Context, c *call) (changed bool, err error) {
-	matching.Unprepare(m.r)
 	ctx = c.trace(ctx, m.r)
 	defer func() { c.span.End() }()
 	c.prepare(ctx, m.r)

@@ -11,23 +11,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
-// Unprepare takes from a new object the members that the server has filled in already,
-// as webhooks and policies see it, and may choose its name. The evaluation fills them in again.
-func Unprepare(r *admission.Request) {
-	if r.Reviewed = true; r.Operation != admission.Create || r.OtherKind {
-		return
-	}
-	meta := r.Object.Get("metadata")
-	meta.Remove("uid")
-	meta.Remove("generation")
-	if meta.Remove("creationTimestamp"); r.Resource.Definition == nil {
-		meta.SetNull("creationTimestamp") // as 1.25 writes one that is not set
-	}
-	if r.Name == "" {
-		meta.Remove("name")
-	}
-}
-
 // Change gives the object of a write a new state, JSON in the version of a row of at most so
 // many bytes, and reports whether that changed it.
 func Change(ctx context.Context, r *admission.Request, in *api.Resource, text []byte, most int) (bool, error) {

@@ -82,6 +82,7 @@ type View struct {
 // while the objects of the write do not change. Bodies of subresources with a kind of their
 // own have one version.
 func See(ctx context.Context, r *admission.Request, in *api.Resource) (*View, error) {
+	showUnset(r)
 	v := &View{In: in, Object: r.Object, Old: r.Old}
 	if r.OtherKind || r.Resource.GV.APIVersion() == in.GV.APIVersion() {
 		return v, nil
@@ -98,6 +99,17 @@ func See(ctx context.Context, r *admission.Request, in *api.Resource) (*View, er
 		*obj = v.made[i].Root()
 	}
 	return v, nil
+}
+
+// showUnset shows that an object has no creationTimestamp, as 1.25 does where types are
+// built in. One that is stored gets its own.
+func showUnset(r *admission.Request) {
+	if r.Resource.Definition != nil && !r.OtherKind {
+		return
+	}
+	if meta := r.Object.Get("metadata"); meta.Exists() && !meta.Get("creationTimestamp").Exists() {
+		meta.SetNull("creationTimestamp")
+	}
 }
 
 // Release releases the converted objects.

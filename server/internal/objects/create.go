@@ -71,7 +71,7 @@ func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace 
 }
 
 // systemFields are the members of metadata that are dropped from a new object.
-var systemFields = [...]string{"uid", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
+var systemFields = [...]string{"uid", "creationTimestamp", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
 // DropSystemFields removes the members of metadata that the author of a new object cannot
 // set.

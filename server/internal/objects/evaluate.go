@@ -50,7 +50,7 @@ func (e *Evaluation) show() error {
 	return nil
 }
 
-// makeNew makes a sent object the one to create, with a name.
+// makeNew makes a sent object the one to create.
 func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 	meta := obj.SetObject("metadata")
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
@@ -61,10 +61,7 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 	if err := e.OpenNamespace(name); err != nil {
 		return obj, err
 	}
-	e.version = meta.Get("resourceVersion").Text()
-	if e.generated = name == "" && prefix != ""; e.generated {
-		meta.SetString("name", generateName(prefix))
-	}
+	e.generated = name == "" && prefix != ""
 	return obj, nil
 }
 
@@ -72,23 +69,30 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 func (e *Evaluation) dropSystem() error {
 	meta := e.obj.SetObject("metadata")
 	e.Opts.dropRepeatedOwners(meta, "")
-	if e.Opts.Applied { // a dry run shows it
-		e.version = meta.Get("resourceVersion").Text()
-	}
+	e.version = meta.Get("resourceVersion").Text()
 	if e.Creates { // an apply or a PUT creates a terminating object, as in 1.25
 		DropSystemFields(meta)
 	}
 	return nil
 }
 
-// compare refuses an update of another object, or of another version, than the stored
-// one.
-func (e *Evaluation) compare() error {
+// compareUID refuses an update of another object than the stored one.
+func (e *Evaluation) compareUID() error {
 	meta := e.obj.Get("metadata")
 	if !e.Opts.Patched {
 		e.Opts.dropRepeatedOwners(meta, "")
 	}
-	return CheckPreconditions(e.Row, e.Name, meta, e.Was.Get("metadata"), e.Opts.Patched)
+	return CheckUID(e.Row, e.Name, meta, e.Was.Get("metadata"), e.Opts.Patched)
+}
+
+// compareRevision refuses an update of another version than the stored one, or of none
+// where the resource requires one.
+func (e *Evaluation) compareRevision() error {
+	meta := e.obj.Get("metadata")
+	if err := checkConditional(e.Ref, meta); err != nil {
+		return err
+	}
+	return CheckRevision(e.Row, e.Name, meta, e.Was.Get("metadata"))
 }
 
 // own records the ownership of fields. Where hooks convert, convert does.
@@ -170,15 +174,44 @@ func (e *Evaluation) convertLast() error {
 	return nil
 }
 
+// prepareNew sets the server's fields of a new object.
 func (e *Evaluation) prepareNew() error {
+	if err := e.identify(); err != nil {
+		return err
+	}
+	meta := e.obj.Get("metadata")
+	if version := meta.Get("resourceVersion").Text(); version != e.version && !e.Opts.DryRun { // a plug-in's
+		if n, _ := strconv.ParseUint(version, 10, 64); n != 0 {
+			return &api.Error{Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created"}
+		}
+	}
+	if name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text(); e.Name == "" {
+		if e.generated = name == "" && prefix != ""; e.generated {
+			meta.SetString("name", generateName(prefix))
+		}
+	}
 	of, _ := e.judged()
 	e.s.prepareCreate(of.Row, e.obj, e.Namespace, e.Opts.User)
 	return nil
 }
 
+// identify refuses an object that the plug-ins have made another one.
+func (e *Evaluation) identify() error {
+	meta := e.obj.SetObject("metadata")
+	e.Opts.dropRepeatedOwners(meta, " after mutating admission happens")
+	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
+		return err
+	}
+	if name := meta.Get("name").Text(); e.Name != "" && name != e.Name {
+		return e.Row.Invalid(e.Name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.name", Message: "Invalid value: " + strconv.Quote(name) + ": field is immutable"}})
+	}
+	return nil
+}
+
+// prepare sets the server's fields of a changed object.
 func (e *Evaluation) prepare() error {
-	if e.Opts.Patched { // a patch that repeats them has reset the ownership, as in 1.25
-		e.Opts.dropRepeatedOwners(e.obj.Get("metadata"), " after mutating admission happens")
+	if err := e.identify(); err != nil {
+		return err
 	}
 	of, old := e.judged()
 	prepareUpdate(of, e.obj, old)
@@ -188,48 +221,14 @@ func (e *Evaluation) prepare() error {
 	return nil
 }
 
-// admit runs the mutating admission plug-ins.
+// admit runs the mutating admission plug-ins, before the server's fields are set.
 func (e *Evaluation) admit() error {
 	r := e.admission()
 	e.named = r.Name
-	name := e.obj.Get("metadata").Get("name").Text()
-	if err := e.s.admission.Admit(e.ctx, &r); err != nil || !r.Reviewed {
+	if err := e.s.admission.Admit(e.ctx, &r); err != nil || e.Via == nil || e.Via.Apply == nil {
 		return err
 	}
-	return e.prepareAgain(name)
-}
-
-// prepareAgain sets the server's fields of an object that webhooks may have changed. The
-// name is the one that it had before.
-func (e *Evaluation) prepareAgain(name string) error {
-	switch {
-	case e.Via != nil && e.Via.Apply != nil:
-		return e.Via.Apply()
-	case e.Via != nil || e.deletes != nil || e.Steps != nil:
-		return nil
-	}
-	meta := e.obj.SetObject("metadata")
-	if got := meta.Get("name").Text(); got == "" && e.generated {
-		meta.SetString("name", name)
-	} else if got != name && e.Name != "" {
-		return e.Row.Invalid(name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.name", Message: "Invalid value: " + strconv.Quote(got) + ": field is immutable"}})
-	} else if got != name {
-		e.generated = false
-	}
-	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
-		return err
-	}
-	if e.old.Exists() {
-		if err := CheckRevision(e.Row, e.Name, meta, e.old.Get("metadata")); err != nil {
-			return err
-		}
-		return e.prepare()
-	}
-	if version, _ := strconv.ParseUint(meta.Get("resourceVersion").Text(), 10, 64); version != 0 && !e.Opts.DryRun {
-		return &api.Error{Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created"}
-	}
-	DropSystemFields(meta)
-	return e.prepareNew()
+	return e.Via.Apply()
 }
 
 // check runs the validating admission plug-ins on the valid object.

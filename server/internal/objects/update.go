@@ -19,10 +19,7 @@ func (e *Evaluation) MayReplace(meta document.Value) error {
 	if e.Shown == nil {
 		return e.mayCreate(meta)
 	}
-	if uid := meta.Get("uid").Text(); uid != "" && uid != e.Was.At("metadata", "uid").Text() {
-		return nil // another object: that mistake comes first
-	}
-	return CheckConditional(e.Ref, meta)
+	return nil
 }
 
 // mayCreate decides whether a PUT of a missing object creates it: only when nothing in it
@@ -47,9 +44,9 @@ func MatchName(meta document.Value, name string) error {
 	return nil
 }
 
-// CheckConditional refuses a replacement without the resourceVersion that the resource
+// checkConditional refuses a replacement without the resourceVersion that the resource
 // requires.
-func CheckConditional(t Ref, meta document.Value) error {
+func checkConditional(t Ref, meta document.Value) error {
 	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" || !t.Row.Storage().ConditionalUpdate {
 		return nil
 	}

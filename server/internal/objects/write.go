@@ -50,15 +50,15 @@ type step func(e *Evaluation) error
 
 // The steps of writes, in their order.
 var (
-	createSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).prepareNew, (*Evaluation).admit,
+	createSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit, (*Evaluation).prepareNew,
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
-	updateSteps = []step{(*Evaluation).compare, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).prepare, (*Evaluation).admit,
+	updateSteps = []step{(*Evaluation).compareUID, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit, (*Evaluation).compareRevision, (*Evaluation).prepare,
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	// Each version of a custom resource has rules of its own: those of the version of
 	// the write are followed, and the object is converted last.
-	customCreateSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).prepareNew, (*Evaluation).admit,
+	customCreateSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).admit, (*Evaluation).prepareNew,
 		(*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).check, (*Evaluation).convertLast, (*Evaluation).seal}
-	customUpdateSteps = []step{(*Evaluation).compare, (*Evaluation).own, (*Evaluation).prepare, (*Evaluation).admit,
+	customUpdateSteps = []step{(*Evaluation).compareUID, (*Evaluation).own, (*Evaluation).admit, (*Evaluation).compareRevision, (*Evaluation).prepare,
 		(*Evaluation).validate, (*Evaluation).check, (*Evaluation).convertLast, (*Evaluation).seal}
 	// Changes that only the server may make follow none of the rules for updates.
 	DirectSteps = []step{(*Evaluation).admit, (*Evaluation).check, (*Evaluation).seal}

@@ -62,14 +62,14 @@ func (q *Quotas) FillLimits(_ context.Context, r *admission.Request) error {
 		return nil
 	}
 	for _, ranged := range q.limits.View().Under(q.limitRow.Prefix(r.Namespace)) {
-		r.Reviewed = ranged.fill(r.Object) || r.Reviewed // the pod's quality of service follows from its amounts
+		ranged.fill(r.Object)
 	}
 	return nil
 }
 
 // fill gives the containers of a pod the requests and limits that they do not have, and
-// notes them in an annotation. It reports whether there were any.
-func (l *limitRange) fill(pod document.Value) bool {
+// notes them in an annotation.
+func (l *limitRange) fill(pod document.Value) {
 	requests, limits := map[string]bound{}, map[string]bound{}
 	for _, item := range l.limits {
 		if item.kind != "Container" {
@@ -92,7 +92,6 @@ func (l *limitRange) fill(pod document.Value) bool {
 	if len(notes) > 0 {
 		pod.SetObject("metadata").SetObject("annotations").SetString(profile.LabelDomain+"/limit-ranger", "LimitRanger plugin set: "+strings.Join(notes, "; "))
 	}
-	return len(notes) > 0
 }
 
 // fillMissing adds amounts that a container does not have, and a note of them.

@@ -44,10 +44,7 @@ func (v *Verbs) Patch(r *front.Request) error {
 			return document.Value{}, err
 		}
 		obj := e.Keep(doc)
-		if err := objects.MatchPatched(obj, t.Ref); err != nil {
-			return obj, err
-		}
-		return obj, objects.CheckConditional(t.Ref, obj.Get("metadata"))
+		return obj, objects.MatchPatched(obj, t.Ref)
 	}})
 	return v.RespondWritten(r, out, err)
 }
