@@ -8,9 +8,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// build reads a resource's headers from the store. The goroutine that set r.building
-// calls it; mu is not held.
+// build reads a resource's headers from the store. The goroutine that set r.built calls
+// it; mu is not held.
 func (x *Index) build(ctx context.Context, r *resource) {
+	defer close(r.built)
 	b := builder{x: x, r: r, tree: new(tree)}
 	revision, err := b.scan(ctx)
 
@@ -25,7 +26,7 @@ func (x *Index) build(ctx context.Context, r *resource) {
 		return
 	}
 	pending := r.pending
-	r.building, r.pending, r.waiting = false, nil, 0
+	r.built, r.pending, r.waiting = nil, nil, 0
 	r.base, r.size, r.tree = revision, b.size, b.tree
 	if r.tree != nil {
 		x.held += r.size
@@ -167,7 +168,7 @@ func (x *Index) sweep(now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for prefix, r := range x.resources {
-		if r.building || now.Sub(r.asked) < x.cfg.Idle {
+		if r.built != nil || now.Sub(r.asked) < x.cfg.Idle {
 			continue
 		}
 		if r.tree != nil {

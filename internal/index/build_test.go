@@ -49,13 +49,46 @@ func TestBuildDuringWrites(t *testing.T) {
 		f.remove("core/pods/n/c")
 		f.put("core/pods/n/d", "scan")
 		f.remove("core/pods/n/e")
-		if _, ok := f.View(context.Background(), "core/pods/"); ok {
+		gone, leave := context.WithCancel(context.Background())
+		leave()
+		if _, ok := f.View(gone, "core/pods/"); ok {
 			t.Error("a view of a resource that is being built")
 		}
 	}
 	if !f.check("core/pods/", "") {
 		t.Fatal("no view")
 	}
+	f.bound()
+}
+
+// TestOneBuild: those that come while the headers are read in get a view of what the first
+// has read.
+func TestOneBuild(t *testing.T) {
+	var d *during
+	f := open(t, Config{}, func(s store.Store) store.Store { d = &during{Store: s}; return d })
+	f.put("core/pods/n/a", "1")
+	var all sync.WaitGroup
+	d.scan = func() {
+		d.scan = func() { t.Error("read in twice") }
+		entered := make(chan struct{})
+		f.told = func() { entered <- struct{}{} } // with the lock that the end of the build needs
+		for range 8 {
+			all.Go(func() {
+				v, ok := f.View(context.Background(), "core/pods/")
+				if !ok {
+					t.Error("no view")
+				} else if list := headers(v, "core/pods/", "", [2]uint64{}); !slices.Equal(list, []string{"core/pods/n/a=1"}) {
+					t.Errorf("a view of %q", list)
+				}
+			})
+			<-entered
+		}
+		f.told = nil
+	}
+	if !f.check("core/pods/", "") {
+		t.Error("no view")
+	}
+	all.Wait()
 	f.bound()
 }
 

@@ -17,6 +17,7 @@ type fixture struct {
 	*Index
 	store store.Store
 	now   time.Time
+	told  func() // called when the index asks for the time
 }
 
 func open(tb testing.TB, cfg Config, wrap func(store.Store) store.Store) *fixture {
@@ -26,7 +27,12 @@ func open(tb testing.TB, cfg Config, wrap func(store.Store) store.Store) *fixtur
 		tb.Fatal(err)
 	}
 	f := &fixture{TB: tb, store: s, now: time.Unix(1e9, 0)}
-	cfg.Clock = func() time.Time { return f.now }
+	cfg.Clock = func() time.Time {
+		if f.told != nil {
+			f.told()
+		}
+		return f.now
+	}
 	if cfg.Bits == nil {
 		cfg.Bits = bitPerByte
 	}

@@ -107,9 +107,9 @@ func (x *Index) Close() {
 
 // View returns the headers of the resource that the prefix belongs to ("core/pods/" or
 // "core/pods/default/"), at a revision that includes every write visible when View was
-// called. It reports false when the caller must scan the store: the headers do not fit,
-// another goroutine is reading them in, or reading them failed (the scan will report
-// why).
+// called. While another goroutine reads the headers in, it waits: a scan of the objects
+// would take longer. It reports false when the caller must scan the store: the headers do
+// not fit, or reading them failed (the scan will report why).
 func (x *Index) View(ctx context.Context, prefix string) (View, bool) {
 	visible := x.store.Current()
 	x.mu.Lock()
@@ -122,27 +122,35 @@ func (x *Index) View(ctx context.Context, prefix string) (View, bool) {
 	}
 	now := x.cfg.Clock()
 	r := x.resources[resourceOf(prefix)]
-	switch {
-	case r == nil:
+	unknown := r == nil
+	if unknown {
 		r = &resource{prefix: resourceOf(prefix)}
 		x.resources[r.prefix] = r
-	case r.building:
-		return View{}, false
-	case r.tree == nil && !x.worthBuilding(r, now):
-		r.asked = now
-		return View{}, false
 	}
 	r.asked = now
-	if r.tree == nil {
-		r.building = true
+	switch {
+	case r.built != nil:
+		x.wait(ctx, r.built)
+	case r.tree == nil && (unknown || x.worthBuilding(r, now)):
+		r.built = make(chan struct{})
 		x.mu.Unlock()
 		x.build(ctx, r)
 		x.mu.Lock()
 	}
-	if r.tree == nil {
+	if r.tree == nil || x.closed {
 		return View{}, false
 	}
 	return View{tree: r.share(), revision: max(x.announced, r.base)}, true
+}
+
+// wait waits until a build has ended. mu is held, but not meanwhile.
+func (x *Index) wait(ctx context.Context, built <-chan struct{}) {
+	x.mu.Unlock()
+	defer x.mu.Lock()
+	select {
+	case <-built:
+	case <-ctx.Done():
+	}
 }
 
 // publish is called by the store with every batch of changes, in revision order.
@@ -175,10 +183,10 @@ func (x *Index) note(r *resource, c *store.Change) {
 		d.gone = true
 	case c.Op == store.OpUpdate && bytes.Equal(c.Entry.Meta, c.Prev.Meta):
 		return // as in nearly every update
-	case r.building || r.tree != nil:
+	case r.built != nil || r.tree != nil:
 		d.header = x.header(c.Entry.Meta) // a copy: the change's slice would keep the whole object
 	}
-	if r.building {
+	if r.built != nil {
 		x.postpone(r, d)
 		return
 	}
@@ -218,9 +226,9 @@ type resource struct {
 	tree   *tree // nil while the headers are not held
 	shared *tree // copy of tree, for views; nil after a change
 
-	building bool
-	pending  []delta // changes since building began
-	waiting  int64   // bytes in pending, part of held
+	built   chan struct{} // while it is being built; closed when that has ended
+	pending []delta       // changes since building began
+	waiting int64         // bytes in pending, part of held
 }
 
 // delta is the effect of a change on the headers.
