@@ -3,7 +3,6 @@ package front
 import (
 	"hash/maphash"
 	"math/rand/v2"
-	"strings"
 	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -34,14 +33,15 @@ type renderingShard struct {
 }
 
 // renderingKey names the renderings of one object: those of a version of its kind. A row
-// is never changed, so one of another row is another rendering.
+// is never changed, so one of another row is another rendering. The object is named by a
+// hash of its key and of the form: no two objects have the same revision, so what another
+// object with the same hash has kept is not taken for its own.
 type renderingKey struct {
 	of   *api.Resource
-	form renderingForm
-	key  string
+	hash uint64
 }
 
-type renderingForm uint8
+type renderingForm uint64
 
 const (
 	binaryForm renderingForm = iota // the object in its envelope
@@ -58,7 +58,7 @@ const (
 	renderingShards = 16
 	// renderingOverhead is the memory of a rendering without its bytes: its struct, and
 	// its slot in the map, which may be half empty.
-	renderingOverhead = 160
+	renderingOverhead = 112
 	// renderingShare is the part of a shard, as a divisor, that one rendering may take.
 	renderingShare = 4
 	// sizesShare is the part of a shard, as a divisor, that sizes may take besides, each
@@ -80,16 +80,17 @@ func NewRenderings(bytes int64) *Renderings {
 	return c
 }
 
-func (c *Renderings) shard(key string) *renderingShard {
-	s, _ := c.sizeShard(key, 0)
-	return s
+// shard is a key's shard, with the hash of the key.
+func (c *Renderings) shard(key string) (*renderingShard, uint64) {
+	h := maphash.String(c.seed, key)
+	return &c.shards[h%renderingShards], h
 }
 
 // sizeShard is a key's shard, with the key of the size of its message at a revision: a
 // hash, since a list whose size is not the sum of its items is broken off.
 func (c *Renderings) sizeShard(key string, revision uint64) (*renderingShard, uint64) {
-	h := maphash.String(c.seed, key)
-	return &c.shards[h%renderingShards], h ^ revision*0x9e3779b97f4a7c15
+	s, h := c.shard(key)
+	return s, h ^ revision*0x9e3779b97f4a7c15
 }
 
 // measured notes the size of the message of an entry in the storage version.
@@ -122,10 +123,10 @@ func (c *Renderings) get(of *api.Resource, form renderingForm, e *store.Entry) [
 	if e.Revision == 0 {
 		return nil
 	}
-	s := c.shard(e.Key)
+	s, h := c.shard(e.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.kept[renderingKey{of, form, e.Key}]
+	r := s.kept[renderingKey{of, h + uint64(form)}]
 	if r == nil || r.revision != e.Revision {
 		return nil
 	}
@@ -140,11 +141,11 @@ func (c *Renderings) keep(of *api.Resource, form renderingForm, e *store.Entry, 
 	for _, p := range parts {
 		size += len(p)
 	}
-	weight := int64(size+len(e.Key)) + renderingOverhead
-	s := c.shard(e.Key)
+	weight := int64(size) + renderingOverhead
+	s, h := c.shard(e.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := renderingKey{of, form, e.Key}
+	k := renderingKey{of, h + uint64(form)}
 	before := s.kept[k]
 	switch {
 	case e.Revision == 0, weight > s.limit/renderingShare, before != nil && before.revision >= e.Revision:
@@ -159,13 +160,12 @@ func (c *Renderings) keep(of *api.Resource, form renderingForm, e *store.Entry, 
 	for _, p := range parts {
 		bytes = append(bytes, p...)
 	}
-	k.key = strings.Clone(e.Key)
 	s.kept[k] = &rendering{bytes: bytes, revision: e.Revision}
 	s.size += weight
 }
 
 func (s *renderingShard) remove(k renderingKey, r *rendering) {
-	s.size -= int64(len(r.bytes)+len(k.key)) + renderingOverhead
+	s.size -= int64(len(r.bytes)) + renderingOverhead
 	delete(s.kept, k)
 }
 
