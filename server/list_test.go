@@ -3,6 +3,8 @@ package server_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -112,5 +114,24 @@ func TestSelectorListsAgree(t *testing.T) {
 	h.send("DELETE", pods+"?labelSelector=shard%3Ds2&gracePeriodSeconds=0", "", nil).expect(t, 200, "")
 	if names := h.get("/api/v1/pods?labelSelector=shard+in+(s1,s2)").names(t); names != "other/p-01 other/p-11 other/p-21 other/p-31" {
 		t.Errorf("after deleting by label the rest is %s", names)
+	}
+}
+
+// A short list, that of one object by its name above all, is sent with its length; a long
+// one is sent while it is read.
+func TestShortListHasLength(t *testing.T) {
+	h := startServer(t, nil)
+	for i := range 20 {
+		h.post(configMaps, configMap(fmt.Sprint("m-", i), fmt.Sprintf(`{"k":%q}`, strings.Repeat("x", 8000))))
+	}
+	h.client.Transport.(*http.Transport).DisableCompression = true
+	for _, accept := range []string{"application/json", "application/json;as=Table;g=meta.k8s.io;v=v1"} {
+		for query, known := range map[string]bool{"?fieldSelector=metadata.name%3Dm-7": true, "?limit=2": true, "?includeObject=Object": false} {
+			r := h.send(http.MethodGet, configMaps+query, "", nil, "Accept", accept)
+			length := r.header.Get("Content-Length")
+			if r.code != http.StatusOK || known && length != strconv.Itoa(len(r.body)) || !known && length != "" {
+				t.Errorf("%s as %s: %d, %d bytes, announced are %q", query, accept, r.code, len(r.body), length)
+			}
+		}
 	}
 }

@@ -73,8 +73,8 @@ const (
 	ListBuffer = 64 << 10
 	listSlack  = 16 << 10
 	// FirstWrite is the number of bytes of a list that are gathered before the first
-	// write.
-	FirstWrite = 4 << 10
+	// write. A list with fewer is sent with its length, in one system call.
+	FirstWrite = 32 << 10
 )
 
 // newListBuffer is a buffer of a gatherRoom.
