@@ -20,25 +20,25 @@ const applyType = "application/apply-patch+yaml"
 // An object is its own apply configuration: a field is set unless it has the zero value of
 // its Go type, so a pointer to 0, an empty list that is not nil and an element of a list or a
 // map are set. Status, times and everything else that the server sets are not sent.
-func (r Resource[T, P]) Apply(ctx context.Context, obj *T, o WriteOptions) (*T, error) {
-	return r.apply(ctx, obj, o)
+func (r *Resource[P]) Apply(ctx context.Context, obj P, o WriteOptions) (P, error) {
+	return apply(ctx, r, obj, o)
 }
 
 // ApplyStatus is Apply for the status of an existing object: it sends nothing else.
-func (r Resource[T, P]) ApplyStatus(ctx context.Context, obj *T, o WriteOptions) (*T, error) {
-	return r.apply(ctx, obj, o, "status")
+func (r *Resource[P]) ApplyStatus(ctx context.Context, obj P, o WriteOptions) (P, error) {
+	return apply(ctx, r, obj, o, "status")
 }
 
-func (r Resource[T, P]) apply(ctx context.Context, obj *T, o WriteOptions, subresource ...string) (*T, error) {
+func apply[P Object](ctx context.Context, r *Resource[P], obj P, o WriteOptions, subresource ...string) (applied P, err error) {
 	if o.FieldManager == "" {
-		return nil, errors.New("apply: FieldManager is missing: it owns the fields that are set")
+		return applied, errors.New("apply: FieldManager is missing: it owns the fields that are set")
 	}
-	P(obj).SetKind()
+	obj.SetKind()
 	body, err := json.Marshal(configuration(obj, len(subresource) > 0))
 	if err != nil {
-		return nil, err
+		return applied, err
 	}
-	return r.Patch(ctx, P(obj).GetName(), RawPatch(applyType, body), o, subresource...)
+	return r.Patch(ctx, obj.GetName(), RawPatch(applyType, body), o, subresource...)
 }
 
 // configuration is the part of an object that a client may apply: its status or the rest.

@@ -28,7 +28,7 @@ func (w *widget) GetNamespace() string       { return w.Metadata.Namespace }
 func (w *widget) GetResourceVersion() string { return w.Metadata.ResourceVersion }
 func (w *widget) SetKind()                   { w.Kind, w.APIVersion = "Widget", "example.com/v1" }
 
-type widgets = Resource[widget, *widget]
+type widgets = *Resource[*widget]
 
 var row = Row{Prefix: "/apis/example.com/v1", Plural: "widgets", Namespaced: true}
 
@@ -95,21 +95,21 @@ func TestRequests(t *testing.T) {
 			return r.DeleteCollection(ctx, DeleteOptions{DryRun: []string{"All"}}, ListOptions{LabelSelector: "a"})
 		}, exchange{"DELETE " + base + "?labelSelector=a", "application/json", `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`}},
 		{"subresource get", func(r widgets) error {
-			_, err := NewSubresource[widget](r.Reader.rest, row, "ns", "scale").Get(ctx, "a", GetOptions{})
+			_, err := NewSubresource[*widget](r.at.rest, row, "ns", "scale").Get(ctx, "a", GetOptions{})
 			return err
 		}, exchange{line: "GET " + base + "/a/scale"}},
 		{"subresource create", func(r widgets) error {
-			_, err := NewSubresource[widget](r.Reader.rest, row, "ns", "eviction").Create(ctx, "b", obj(), WriteOptions{})
+			_, err := NewSubresource[*widget](r.at.rest, row, "ns", "eviction").Create(ctx, "b", obj(), WriteOptions{})
 			return err
 		}, exchange{"POST " + base + "/b/eviction", "application/json", sent}},
 		{"subresource update", func(r widgets) error {
-			_, err := NewSubresource[widget](r.Reader.rest, row, "ns", "scale").Update(ctx, "b", obj(), WriteOptions{})
+			_, err := NewSubresource[*widget](r.at.rest, row, "ns", "scale").Update(ctx, "b", obj(), WriteOptions{})
 			return err
 		}, exchange{"PUT " + base + "/b/scale", "application/json", sent}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rest, seen := serve(t, 200, `{"metadata":{"name":"answer"}}`)
-			if err := c.do(NewResource[widget](rest, row, "ns")); err != nil {
+			if err := c.do(NewResource[*widget](rest, row, "ns")); err != nil {
 				t.Fatal(err)
 			}
 			if *seen != c.want {
@@ -121,18 +121,59 @@ func TestRequests(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	rest, _ := serve(t, 201, `{"metadata":{"name":"a"},"size":9}`)
-	got, err := NewResource[widget](rest, row, "ns").Create(context.Background(), &widget{}, WriteOptions{})
+	got, err := NewResource[*widget](rest, row, "ns").Create(context.Background(), &widget{}, WriteOptions{})
 	if err != nil || got.Size != 9 || got.Metadata.Name != "a" {
 		t.Errorf("create: %+v, %v", got, err)
 	}
 	rest, _ = serve(t, 200, `{"items":[{"size":1},{"size":2}]}`)
-	list, err := NewReader[widget](rest, row, "").List(context.Background(), ListOptions{})
+	list, err := NewResource[*widget](rest, row, "").List(context.Background(), ListOptions{})
 	if err != nil || len(list.Items) != 2 || list.Items[1].Size != 2 {
 		t.Errorf("list: %+v, %v", list, err)
 	}
+	rest, _ = serve(t, 200, `{"items":[{"size":1},null]}`)
+	if list, err := NewResource[*widget](rest, row, "").List(context.Background(), ListOptions{}); err == nil || !strings.Contains(err.Error(), "items[1] is null") {
+		t.Errorf("list with null: %+v, %v", list, err)
+	}
+	for w, err := range NewResource[*widget](rest, row, "").All(context.Background(), ListOptions{}) {
+		if w != nil || err == nil {
+			t.Errorf("all with null: %+v, %v", w, err)
+		}
+	}
+	rest, _ = serve(t, 200, `null`)
+	if w, err := NewResource[*widget](rest, row, "ns").Get(context.Background(), "a", GetOptions{}); w == nil || err != nil {
+		t.Errorf("get of null: %+v, %v", w, err)
+	}
 	rest, _ = serve(t, 200, `[]`)
-	if _, err := NewReader[widget](rest, row, "ns").Get(context.Background(), "a", GetOptions{}); err == nil || !strings.Contains(err.Error(), "not the expected object") {
+	if _, err := NewResource[*widget](rest, row, "ns").Get(context.Background(), "a", GetOptions{}); err == nil || !strings.Contains(err.Error(), "not the expected object") {
 		t.Errorf("get of a list: %v", err)
+	}
+}
+
+// byValue is an object that is not a pointer.
+type byValue struct{}
+
+func (byValue) GetName() string            { return "a" }
+func (byValue) GetNamespace() string       { return "" }
+func (byValue) GetResourceVersion() string { return "" }
+func (byValue) SetKind()                   {}
+
+func TestTypesThatAreNoPointers(t *testing.T) {
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "write *client.byValue") {
+			t.Errorf("got %s", p)
+		}
+	}()
+	NewResource[byValue](nil, row, "")
+}
+
+func TestCopy(t *testing.T) {
+	one := &widget{Size: 1}
+	two, err := Copy(one)
+	if err != nil || two == one || *two != *one {
+		t.Errorf("got %+v, %v", two, err)
+	}
+	if _, err := Copy(func() {}); err == nil {
+		t.Error("a function was copied")
 	}
 }
 
@@ -156,7 +197,7 @@ func TestErrors(t *testing.T) {
 		{500, `{"status":"Failure"}`, func(error) bool { return true }, "the server answered 500 Internal Server Error"},
 	} {
 		rest, _ := serve(t, c.code, c.body)
-		_, err := NewReader[widget](rest, row, "ns").Get(context.Background(), "a", GetOptions{})
+		_, err := NewResource[*widget](rest, row, "ns").Get(context.Background(), "a", GetOptions{})
 		if err == nil || err.Error() != c.message || !c.is(err) {
 			t.Errorf("%d %s: got %v", c.code, c.body, err)
 			continue
@@ -176,8 +217,8 @@ func TestErrors(t *testing.T) {
 
 func TestRefusedBeforeSending(t *testing.T) {
 	rest, seen := serve(t, 200, `{}`)
-	ctx, all := context.Background(), NewResource[widget](rest, row, "")
-	one := NewResource[widget](rest, row, "ns")
+	ctx, all := context.Background(), NewResource[*widget](rest, row, "")
+	one := NewResource[*widget](rest, row, "ns")
 	for name, do := range map[string]func() error{
 		"get without namespace":    func() error { _, err := all.Get(ctx, "a", GetOptions{}); return err },
 		"create without namespace": func() error { _, err := all.Create(ctx, &widget{}, WriteOptions{}); return err },
@@ -213,7 +254,7 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rest, seen := serve(t, 200, events+c.tail)
-			w, err := NewReader[widget](rest, row, "").Watch(context.Background(), ListOptions{ResourceVersion: "7", AllowWatchBookmarks: true, TimeoutSeconds: 5})
+			w, err := NewResource[*widget](rest, row, "").Watch(context.Background(), ListOptions{ResourceVersion: "7", AllowWatchBookmarks: true, TimeoutSeconds: 5})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +286,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w, err := NewReader[widget](rest, row, "").Watch(ctx, ListOptions{})
+	w, err := NewResource[*widget](rest, row, "").Watch(ctx, ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +322,7 @@ func FuzzWatch(f *testing.F) {
 	f.Add(`{"type":"ERROR","object":{"code":410}}{"type":`)
 	f.Add(`{"type":"BOOKMARK","object":null}`)
 	f.Fuzz(func(t *testing.T, stream string) {
-		w := newWatcher[widget](io.NopCloser(strings.NewReader(stream)), func() {})
+		w := &Watcher[*widget]{newStream(io.NopCloser(strings.NewReader(stream)), func() {})}
 		for range len(stream) + 1 {
 			e, err := w.Next()
 			if err != nil {

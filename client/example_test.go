@@ -101,7 +101,7 @@ users: [{name: anna, user: {token: secret}}]
 	// Output: https://127.0.0.1:6443 shop <nil>
 }
 
-func ExampleReader_All() {
+func ExampleResource_All() {
 	c, stop := serve()
 	defer stop()
 	ctx, maps := context.Background(), c.CoreV1().ConfigMaps("default")
@@ -122,7 +122,7 @@ func ExampleReader_All() {
 	// page-4
 }
 
-func ExampleReader_Follow() {
+func ExampleResource_Follow() {
 	c, stop := serve()
 	defer stop()
 	ctx, maps := context.Background(), c.CoreV1().ConfigMaps("default")
@@ -148,7 +148,7 @@ func ExampleReader_Follow() {
 	// MODIFIED a 2
 }
 
-func ExampleReader_Watch() {
+func ExampleResource_Watch() {
 	c, stop := serve()
 	defer stop()
 	ctx, maps := context.Background(), c.CoreV1().ConfigMaps("default")
@@ -162,7 +162,7 @@ func ExampleReader_Watch() {
 	// Output: ADDED a <nil>
 }
 
-func ExampleReader_Informer() {
+func ExampleResource_Informer() {
 	c, stop := serve()
 	defer stop()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -170,13 +170,13 @@ func ExampleReader_Informer() {
 	for name, value := range map[string]string{"a": "red", "b": "blue", "c": "red"} {
 		must(c.CoreV1().ConfigMaps("default").Create(ctx, configMap(name, value), client.WriteOptions{}))
 	}
-	informer := c.CoreV1().ConfigMaps("").Informer(client.InformerConfig[corev1.ConfigMap]{
+	informer := c.CoreV1().ConfigMaps("").Informer(client.InformerConfig[*corev1.ConfigMap]{
 		Resync:   10 * time.Minute,
 		Indexers: map[string]func(*corev1.ConfigMap) []string{"colour": func(m *corev1.ConfigMap) []string { return []string{m.Data["key"]} }},
 		Failed:   func(err error) { log.Print(err) },
 	})
 	gone := make(chan string)
-	informer.Handle(client.Handler[corev1.ConfigMap]{Deleted: func(m *corev1.ConfigMap) { gone <- m.Metadata.Name }})
+	informer.Handle(client.Handler[*corev1.ConfigMap]{Deleted: func(m *corev1.ConfigMap) { gone <- m.Metadata.Name }})
 	go informer.Run(ctx)
 	<-informer.Synced()
 
@@ -281,7 +281,7 @@ func (b *Boat) SetKind()                   { b.Kind, b.APIVersion = "Boat", "exa
 func ExampleNewResource() {
 	row := client.Row{Prefix: "/apis/example.com/v1", Plural: "boats", Namespaced: true}
 	config := client.Config{Host: "https://127.0.0.1:6443", BearerToken: os.Getenv("TOKEN")}
-	boats := client.NewResource[Boat](must(client.NewREST(config)), row, "harbour")
+	boats := client.NewResource[*Boat](must(client.NewREST(config)), row, "harbour")
 	_, err := boats.Get(context.Background(), "", client.GetOptions{})
 	fmt.Println(err) // before anything is sent
 	// Output: boats: name "": want the name of an object

@@ -11,11 +11,11 @@ import (
 // Extract returns the part of an object that a field manager has applied, through the
 // object or a subresource ("status"): change it and Apply it again. Of a manager that has
 // applied nothing it is the name alone.
-func Extract[T any, P Pointer[T]](obj *T, manager string, subresource ...string) (*T, error) {
-	P(obj).SetKind()
+func Extract[P Object](obj P, manager string, subresource ...string) (part P, err error) {
+	obj.SetKind()
 	all, err := members(obj)
 	if err != nil {
-		return nil, err
+		return part, err
 	}
 	metadata, _ := all["metadata"].(map[string]any)
 	out := map[string]any{}
@@ -27,7 +27,7 @@ func Extract[T any, P Pointer[T]](obj *T, manager string, subresource ...string)
 			continue
 		}
 		if entry["apiVersion"] != all["apiVersion"] {
-			return nil, fmt.Errorf("extract: %s has applied the object as %v, not as %v: read it in that version", manager, entry["apiVersion"], all["apiVersion"])
+			return part, fmt.Errorf("extract: %s has applied the object as %v, not as %v: read it in that version", manager, entry["apiVersion"], all["apiVersion"])
 		}
 		fields, _ := entry["fieldsV1"].(map[string]any)
 		out, _ = owned(all, fields).(map[string]any)
@@ -44,9 +44,9 @@ func Extract[T any, P Pointer[T]](obj *T, manager string, subresource ...string)
 	out["metadata"], out["kind"], out["apiVersion"] = name, all["kind"], all["apiVersion"]
 	data, err := json.Marshal(out)
 	if err != nil {
-		return nil, err
+		return part, err
 	}
-	part := new(T)
+	part = newObject[P]()
 	return part, json.Unmarshal(data, part)
 }
 

@@ -18,15 +18,18 @@ const pageSize = 500
 // All are the selected objects, read page by page: o.Limit is the size of a page, 0 for 500.
 // The first error is the last value. All pages show the same moment; when the server has
 // forgotten it before the last page, the error is one of IsExpired: begin again.
-func (r Reader[T, P]) All(ctx context.Context, o ListOptions) iter.Seq2[*T, error] {
-	return func(yield func(*T, error) bool) {
-		for page, err := range r.pages(ctx, o) {
+//
+//go:noinline
+func (r *Resource[P]) All(ctx context.Context, o ListOptions) iter.Seq2[P, error] {
+	return func(yield func(P, error) bool) {
+		for page, err := range pages(ctx, r, o) {
 			if err != nil {
-				yield(nil, err)
+				var none P
+				yield(none, err)
 				return
 			}
-			for i := range page.Items {
-				if !yield(&page.Items[i], nil) {
+			for _, obj := range page.Items {
+				if !yield(obj, nil) {
 					return
 				}
 			}
@@ -34,8 +37,8 @@ func (r Reader[T, P]) All(ctx context.Context, o ListOptions) iter.Seq2[*T, erro
 	}
 }
 
-func (r Reader[T, P]) pages(ctx context.Context, o ListOptions) iter.Seq2[*List[T], error] {
-	return func(yield func(*List[T], error) bool) {
+func pages[P Object](ctx context.Context, r *Resource[P], o ListOptions) iter.Seq2[*List[P], error] {
+	return func(yield func(*List[P], error) bool) {
 		o.Limit = cmp.Or(o.Limit, pageSize)
 		for {
 			page, err := r.List(ctx, o)
@@ -56,42 +59,43 @@ func (r Reader[T, P]) pages(ctx context.Context, o ListOptions) iter.Seq2[*List[
 //
 // An error is of one attempt. Follow tries again, after up to 30 seconds, unless the loop is
 // left.
-func (r Reader[T, P]) Follow(ctx context.Context, o ListOptions) iter.Seq2[Event[T], error] {
-	return func(yield func(Event[T], error) bool) {
-		f := &follower[T, P]{reader: r, options: o, known: map[objectKey]*T{}, yield: yield}
-		f.run(ctx)
+//
+//go:noinline
+func (r *Resource[P]) Follow(ctx context.Context, o ListOptions) iter.Seq2[Event[P], error] {
+	return func(yield func(Event[P], error) bool) {
+		follow(ctx, &follower[P]{resource: r, options: o, known: map[objectKey]P{}, yield: yield})
 	}
 }
 
 // objectKey identifies an object of a resource.
 type objectKey struct{ namespace, name string }
 
-func keyOf[T any, P Pointer[T]](obj *T) objectKey {
-	return objectKey{P(obj).GetNamespace(), P(obj).GetName()}
+func keyOf(obj Object) objectKey {
+	return objectKey{obj.GetNamespace(), obj.GetName()}
 }
 
-// follower is one loop of Follow.
-type follower[T any, P Pointer[T]] struct {
-	reader  Reader[T, P]
-	options ListOptions
-	known   map[objectKey]*T
-	version string // of the last event; "" to list
-	yield   func(Event[T], error) bool
-	left    bool // yield has returned false
+// follower is one loop of Follow. Its functions are not methods, see newObject.
+type follower[P Object] struct {
+	resource *Resource[P]
+	options  ListOptions
+	known    map[objectKey]P
+	version  string // of the last event; "" to list
+	yield    func(Event[P], error) bool
+	left     bool // yield has returned false
 }
 
 // lasting is the time after which a watch counts as a success.
 const lasting = 5 * time.Second
 
-func (f *follower[T, P]) run(ctx context.Context) {
+func follow[P Object](ctx context.Context, f *follower[P]) {
 	wait := backoff{least: 50 * time.Millisecond, most: 30 * time.Second}
 	for {
 		began := time.Now()
-		err := f.attempt(ctx)
+		err := attempt(ctx, f)
 		if f.left || ctx.Err() != nil {
 			return
 		}
-		if err != nil && !IsExpired(err) && !f.yield(Event[T]{}, err) {
+		if err != nil && !IsExpired(err) && !f.yield(Event[P]{}, err) {
 			return
 		}
 		if time.Since(began) > lasting {
@@ -104,13 +108,13 @@ func (f *follower[T, P]) run(ctx context.Context) {
 }
 
 // attempt lists, if it has to, and watches until the watch ends.
-func (f *follower[T, P]) attempt(ctx context.Context) error {
+func attempt[P Object](ctx context.Context, f *follower[P]) error {
 	if f.version == "" {
-		if err := f.list(ctx); err != nil || f.left {
+		if err := relist(ctx, f); err != nil || f.left {
 			return err
 		}
 	}
-	err := f.watch(ctx)
+	err := watchOn(ctx, f)
 	var refused *Error
 	if errors.As(err, &refused) {
 		switch refused.Code { // the version is too old, or newer than a restored server
@@ -122,53 +126,53 @@ func (f *follower[T, P]) attempt(ctx context.Context) error {
 }
 
 // send hands an event to the loop, and reports whether it goes on.
-func (f *follower[T, P]) send(t EventType, obj *T) bool {
-	f.left = f.left || !f.yield(Event[T]{t, obj}, nil)
+func send[P Object](f *follower[P], t EventType, obj P) bool {
+	f.left = f.left || !f.yield(Event[P]{t, obj}, nil)
 	return !f.left
 }
 
-// list reads all objects and reports the difference.
-func (f *follower[T, P]) list(ctx context.Context) error {
-	now, version := []*T{}, ""
-	for page, err := range f.reader.pages(ctx, f.options) {
+// relist reads all objects and reports the difference.
+func relist[P Object](ctx context.Context, f *follower[P]) error {
+	now, version := []P{}, ""
+	for page, err := range pages(ctx, f.resource, f.options) {
 		if err != nil {
 			return err
 		}
 		version = page.Metadata.ResourceVersion
-		for i := range page.Items {
-			now = append(now, &page.Items[i])
-		}
+		now = append(now, page.Items...)
 	}
 	gone := maps.Clone(f.known)
 	for _, obj := range now {
-		key := keyOf[T, P](obj)
-		old, event := f.known[key], Added
-		if old != nil {
+		key := keyOf(obj)
+		old, seen := f.known[key]
+		event := Added
+		if seen {
 			event = Modified
 		}
 		f.known[key] = obj
 		delete(gone, key)
-		if (old == nil || P(old).GetResourceVersion() != P(obj).GetResourceVersion()) && !f.send(event, obj) {
+		if (!seen || old.GetResourceVersion() != obj.GetResourceVersion()) && !send(f, event, obj) {
 			return nil
 		}
 	}
 	for key, obj := range gone {
 		delete(f.known, key)
-		if !f.send(Deleted, obj) {
+		if !send(f, Deleted, obj) {
 			return nil
 		}
 	}
 	f.version = version
-	f.send(Synced, nil)
+	var none P
+	send(f, Synced, none)
 	return nil
 }
 
-// watch reports changes until the watch ends.
-func (f *follower[T, P]) watch(ctx context.Context) error {
+// watchOn reports changes until the watch ends.
+func watchOn[P Object](ctx context.Context, f *follower[P]) error {
 	o := f.options
 	o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue = f.version, "", 0, ""
 	o.AllowWatchBookmarks, o.TimeoutSeconds = true, cmp.Or(o.TimeoutSeconds, 300+rand.Int64N(300))
-	w, err := f.reader.Watch(ctx, o)
+	w, err := f.resource.Watch(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -181,8 +185,8 @@ func (f *follower[T, P]) watch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.version = P(event.Object).GetResourceVersion()
-		key := keyOf[T, P](event.Object)
+		f.version = event.Object.GetResourceVersion()
+		key := keyOf(event.Object)
 		switch event.Type {
 		case Bookmark:
 			continue
@@ -191,7 +195,7 @@ func (f *follower[T, P]) watch(ctx context.Context) error {
 		default:
 			f.known[key] = event.Object
 		}
-		if !f.send(event.Type, event.Object) {
+		if !send(f, event.Type, event.Object) {
 			return nil
 		}
 	}

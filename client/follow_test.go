@@ -52,7 +52,7 @@ func (s *scripted) widgets() widgets {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return NewResource[widget](rest, row, "")
+	return NewResource[*widget](rest, row, "")
 }
 
 func listed(version string, more string, objects ...string) string {
@@ -141,11 +141,11 @@ func TestInformer(t *testing.T) {
 			since + "5&watch=true\n200\n" + event("MODIFIED", object("a", "6")) + event("DELETED", object("bb", "7")), since + "7&watch=true\n200\n" + event("ADDED", object("ccc", "8")), since + "8&watch=true\n410\n" + expired,
 			first + listed("9", "", object("a", "6"))}}
 		ctx, cancel := context.WithCancel(t.Context())
-		i := s.widgets().Informer(InformerConfig[widget]{Resync: time.Hour, Indexers: map[string]func(*widget) []string{
+		i := s.widgets().Informer(InformerConfig[*widget]{Resync: time.Hour, Indexers: map[string]func(*widget) []string{
 			"length": func(w *widget) []string { return []string{fmt.Sprint(len(w.GetName()))} }}})
 		var got []string
 		say := func(what string, w *widget) { got = append(got, what+" "+w.GetName()+w.GetResourceVersion()) }
-		remove := i.Handle(Handler[widget]{
+		remove := i.Handle(Handler[*widget]{
 			Added:   func(w *widget) { say("+", w) },
 			Changed: func(old, w *widget) { say(old.GetResourceVersion(), w) },
 			Deleted: func(w *widget) { say("-", w) },
@@ -156,7 +156,7 @@ func TestInformer(t *testing.T) {
 		time.Sleep(61 * time.Minute)
 		synctest.Wait()
 		late := 0
-		i.Handle(Handler[widget]{Added: func(*widget) { late++ }})
+		i.Handle(Handler[*widget]{Added: func(*widget) { late++ }})
 		remove()
 		if want := []string{"+ a1", "+ bb2", "1 a6", "- bb7", "+ ccc8", "- ccc8", "6 a6"}; !slices.Equal(got, want) || late != 1 {
 			t.Errorf("got %q, want %q; a late handler saw %d", got, want, late)
@@ -218,7 +218,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-func (r Resource[T, P]) rest() *REST { return r.Reader.rest }
+func (r *Resource[P]) rest() *REST { return r.at.rest }
 
 // TestWatcherCloses leaves no goroutine and no connection, whatever the watcher was doing.
 func TestWatcherCloses(t *testing.T) {
@@ -241,7 +241,7 @@ func TestWatcherCloses(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, waits := range []bool{false, true} {
-				w, err := NewReader[widget](rest, row, "").Watch(t.Context(), ListOptions{})
+				w, err := NewResource[*widget](rest, row, "").Watch(t.Context(), ListOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -48,7 +48,7 @@ func RawPatch(contentType string, body []byte) Patch {
 }
 
 // Difference is the merge patch that makes one object the other.
-func Difference[T any](from, to *T) Patch {
+func Difference[P any](from, to P) Patch {
 	old, err := members(from)
 	if err != nil {
 		return Patch{err: err}
@@ -102,29 +102,24 @@ func members(obj any) (map[string]any, error) {
 }
 
 // Copy returns a copy of an object that shares nothing with it.
-func Copy[T any](obj *T) (*T, error) {
+func Copy[P any](obj P) (out P, err error) {
 	data, err := json.Marshal(obj)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	out := new(T)
-	return out, json.Unmarshal(data, out)
+	err = json.Unmarshal(data, &out)
+	return out, err
 }
 
 // Patch changes parts of an object, or of a subresource ("status") when one is named.
-func (r Resource[T, P]) Patch(ctx context.Context, name string, p Patch, o WriteOptions, subresource ...string) (*T, error) {
-	reader := r.Reader
-	path, err := reader.row.object(reader.namespace, name, subresource...)
+func (r *Resource[P]) Patch(ctx context.Context, name string, p Patch, o WriteOptions, subresource ...string) (stored P, err error) {
+	at := r.at
+	path, err := at.object(name, subresource...)
 	if err != nil {
-		return nil, err
+		return stored, err
 	}
 	if p.err != nil || p.contentType == "" {
-		return nil, fmt.Errorf("patch of %s %q: no patch: %w", reader.row.Plural, name, p.err)
+		return stored, fmt.Errorf("patch of %s %q: no patch: %w", at.row.Plural, name, p.err)
 	}
-	out := new(T)
-	err = reader.rest.do(ctx, request{method: http.MethodPatch, path: path, query: o.query(), contentType: p.contentType, body: p.body}, out)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return receive[P](ctx, at.rest, request{method: http.MethodPatch, path: path, query: o.query(), contentType: p.contentType, body: p.body})
 }

@@ -22,16 +22,23 @@ type Row struct {
 	Namespaced bool
 }
 
-// path is the path of a collection, or below it. Namespace "" stands for all.
-func (r Row) path(namespace string, below ...string) string {
+// place is a resource of a server, in a namespace; "" stands for all.
+type place struct {
+	rest      *REST
+	row       Row
+	namespace string
+}
+
+// path is the path of the collection, or below it.
+func (p *place) path(below ...string) string {
 	var b strings.Builder
-	b.WriteString(r.Prefix)
-	if r.Namespaced && namespace != "" {
+	b.WriteString(p.row.Prefix)
+	if p.row.Namespaced && p.namespace != "" {
 		b.WriteString("/namespaces/")
-		b.WriteString(url.PathEscape(namespace))
+		b.WriteString(url.PathEscape(p.namespace))
 	}
 	b.WriteByte('/')
-	b.WriteString(r.Plural)
+	b.WriteString(p.row.Plural)
 	for _, name := range below {
 		b.WriteByte('/')
 		b.WriteString(url.PathEscape(name))
@@ -40,14 +47,23 @@ func (r Row) path(namespace string, below ...string) string {
 }
 
 // object is the path of one object or of a subresource of it.
-func (r Row) object(namespace, name string, subresource ...string) (string, error) {
+func (p *place) object(name string, subresource ...string) (string, error) {
 	switch {
 	case name == "" || name == "." || name == "..":
-		return "", fmt.Errorf("%s: name %q: want the name of an object", r.Plural, name)
-	case r.Namespaced && namespace == "":
-		return "", fmt.Errorf("%s %q: namespace is missing: objects of this resource live in one", r.Plural, name)
+		return "", fmt.Errorf("%s: name %q: want the name of an object", p.row.Plural, name)
+	case p.row.Namespaced && p.namespace == "":
+		return "", fmt.Errorf("%s %q: namespace is missing: objects of this resource live in one", p.row.Plural, name)
 	}
-	return r.path(namespace, append([]string{name}, subresource...)...), nil
+	return p.path(append([]string{name}, subresource...)...), nil
+}
+
+// delete deletes an object, or the selected ones of the collection, by its path.
+func (p *place) delete(ctx context.Context, path string, o DeleteOptions, selected ListOptions) error {
+	body, err := json.Marshal(deleteBody{Kind: "DeleteOptions", APIVersion: "v1", DeleteOptions: o})
+	if err != nil {
+		return err
+	}
+	return p.rest.do(ctx, request{method: http.MethodDelete, path: path, query: selected.query(), contentType: jsonType, body: body}, nil)
 }
 
 // request is one HTTP request.
@@ -159,13 +175,4 @@ func (c *REST) do(ctx context.Context, r request, out any) error {
 		return fmt.Errorf("%s %s: answer is not the expected object: %w", r.method, r.path, err)
 	}
 	return nil
-}
-
-// write sends an object and reads the answered one.
-func (c *REST) write(ctx context.Context, method, path string, query url.Values, in, out any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	return c.do(ctx, request{method: method, path: path, query: query, contentType: jsonType, body: body}, out)
 }

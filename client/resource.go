@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
+	"net/url"
+	"reflect"
 	"time"
 )
 
-// Object is the interface of objects; generated kinds have it.
+// Object is the interface of objects. They are pointers to structs; generated kinds have the
+// methods.
 type Object interface {
 	GetName() string
 	GetNamespace() string
@@ -16,16 +20,26 @@ type Object interface {
 	SetKind() // fills in kind and apiVersion
 }
 
-// Pointer is a *T that is an Object.
-type Pointer[T any] interface {
-	*T
-	Object
+// newObject returns a new object: P is a pointer to its struct. The type arguments of this
+// package are pointers, because the compiler makes one copy of the code for all of them, but
+// one for each struct. It still makes a small function for each method of each kind, in every
+// package that imports a typed client: so helpers are functions instead of methods, and methods
+// that contain loops are not inlined into those small functions.
+func newObject[P Object]() P {
+	return reflect.New(reflect.TypeFor[P]().Elem()).Interface().(P)
 }
 
-// List holds the objects of one answer, or the first of them.
-type List[T any] struct {
+// checkObject panics if P is not a pointer, which the compiler does not see.
+func checkObject[P Object]() {
+	if t := reflect.TypeFor[P](); t.Kind() != reflect.Pointer {
+		panic(fmt.Sprintf("client: %s is not a pointer to a struct: write *%s", t, t))
+	}
+}
+
+// List holds the objects of one answer, or the first of them; none is nil.
+type List[P Object] struct {
 	Metadata ListMeta `json:"metadata"`
-	Items    []T      `json:"items"`
+	Items    []P      `json:"items"`
 }
 
 // ListMeta says at which moment a list was read, and how it goes on.
@@ -35,38 +49,53 @@ type ListMeta struct {
 	RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
 }
 
-// Reader reads objects of type T.
-type Reader[T any, P Pointer[T]] struct {
-	rest      *REST
-	row       Row
-	namespace string
+// Resource reads and writes the objects of a resource, in a namespace or in all. P is a
+// pointer to their struct.
+type Resource[P Object] struct{ at *place }
+
+// NewResource returns the client of a resource. Namespace "" stands for all; then only
+// reading lists and watching work on a namespaced resource.
+func NewResource[P Object](rest *REST, row Row, namespace string) *Resource[P] {
+	checkObject[P]()
+	return &Resource[P]{&place{rest, row, namespace}}
 }
 
-// NewReader returns a reader of a resource. Namespace "" stands for all; then
-// only List and Watch work on a namespaced resource.
-func NewReader[T any, P Pointer[T]](rest *REST, row Row, namespace string) Reader[T, P] {
-	return Reader[T, P]{rest, row, namespace}
+// Reader is a Resource whose objects clients only read.
+type Reader[P Object] interface {
+	Get(ctx context.Context, name string, o GetOptions) (P, error)
+	List(ctx context.Context, o ListOptions) (*List[P], error)
+	All(ctx context.Context, o ListOptions) iter.Seq2[P, error]
+	Watch(ctx context.Context, o ListOptions) (*Watcher[P], error)
+	Follow(ctx context.Context, o ListOptions) iter.Seq2[Event[P], error]
+	Informer(c InformerConfig[P]) *Informer[P]
+}
+
+// Creator is a Resource whose objects clients only create, because they are not stored:
+// reviews, bindings.
+type Creator[P Object] interface {
+	Create(ctx context.Context, obj P, o WriteOptions) (P, error)
 }
 
 // Get returns the object with that name.
-func (r Reader[T, P]) Get(ctx context.Context, name string, o GetOptions) (*T, error) {
-	path, err := r.row.object(r.namespace, name)
+func (r *Resource[P]) Get(ctx context.Context, name string, o GetOptions) (obj P, err error) {
+	path, err := r.at.object(name)
 	if err != nil {
-		return nil, err
+		return obj, err
 	}
-	out := new(T)
-	if err := r.rest.do(ctx, request{method: http.MethodGet, path: path, query: o.query()}, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return receive[P](ctx, r.at.rest, request{method: http.MethodGet, path: path, query: o.query()})
 }
 
 // List returns the selected objects; with a Limit only the first ones and the
 // token for the rest in the list's metadata. All does that by itself.
-func (r Reader[T, P]) List(ctx context.Context, o ListOptions) (*List[T], error) {
-	out := new(List[T])
-	if err := r.rest.do(ctx, request{method: http.MethodGet, path: r.row.path(r.namespace), query: o.query()}, out); err != nil {
+func (r *Resource[P]) List(ctx context.Context, o ListOptions) (*List[P], error) {
+	out, asked := new(List[P]), request{method: http.MethodGet, path: r.at.path(), query: o.query()}
+	if err := r.at.rest.do(ctx, asked, out); err != nil {
 		return nil, err
+	}
+	for i, obj := range out.Items {
+		if reflect.ValueOf(obj).IsNil() {
+			return nil, fmt.Errorf("%s %s: answer is not the expected list: items[%d] is null", asked.method, asked.path, i)
+		}
 	}
 	return out, nil
 }
@@ -74,65 +103,57 @@ func (r Reader[T, P]) List(ctx context.Context, o ListOptions) (*List[T], error)
 // Watch reports changes of the selected objects, after the resource version of
 // the options; without one the existing objects come first. The watcher lives
 // until it is closed, ctx ends, or the server ends it. Follow goes on after that.
-func (r Reader[T, P]) Watch(ctx context.Context, o ListOptions) (*Watcher[T], error) {
+func (r *Resource[P]) Watch(ctx context.Context, o ListOptions) (*Watcher[P], error) {
 	query := o.query()
 	query.Set("watch", "true")
 	ctx, cancel := context.WithCancel(ctx)
-	response, err := r.rest.send(ctx, request{method: http.MethodGet, path: r.row.path(r.namespace), query: query})
+	response, err := r.at.rest.send(ctx, request{method: http.MethodGet, path: r.at.path(), query: query})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return newWatcher[T](response.Body, cancel), nil
+	return &Watcher[P]{newStream(response.Body, cancel)}, nil
 }
 
-// Creator creates objects.
-type Creator[T any, P Pointer[T]] struct {
-	rest      *REST
-	row       Row
-	namespace string
-}
-
-// NewCreator returns a creator of objects of a resource.
-func NewCreator[T any, P Pointer[T]](rest *REST, row Row, namespace string) Creator[T, P] {
-	return Creator[T, P]{rest, row, namespace}
-}
-
-// Create stores a new object and returns it as stored. obj itself gets its kind and
-// apiVersion, nothing else.
-func (c Creator[T, P]) Create(ctx context.Context, obj *T, o WriteOptions) (*T, error) {
-	if c.row.Namespaced && c.namespace == "" {
-		return nil, fmt.Errorf("%s: namespace is missing: objects of this resource live in one", c.row.Plural)
-	}
-	P(obj).SetKind()
-	out := new(T)
-	if err := c.rest.write(ctx, http.MethodPost, c.row.path(c.namespace), o.query(), obj, out); err != nil {
-		return nil, err
+// receive sends a request and returns the object of the answer.
+func receive[P Object](ctx context.Context, rest *REST, r request) (P, error) {
+	out := newObject[P]()
+	if err := rest.do(ctx, r, out); err != nil {
+		var none P
+		return none, err
 	}
 	return out, nil
 }
 
-// Resource reads and writes objects.
-type Resource[T any, P Pointer[T]] struct {
-	Reader[T, P]
-	Creator[T, P]
+// write sends an object and returns that of the answer.
+func write[P Object](ctx context.Context, rest *REST, method, path string, query url.Values, obj P) (stored P, err error) {
+	obj.SetKind()
+	body, err := json.Marshal(obj)
+	if err != nil {
+		return stored, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return receive[P](ctx, rest, request{method: method, path: path, query: query, contentType: jsonType, body: body})
 }
 
-// NewResource returns the client of a resource.
-func NewResource[T any, P Pointer[T]](rest *REST, row Row, namespace string) Resource[T, P] {
-	return Resource[T, P]{NewReader[T, P](rest, row, namespace), NewCreator[T, P](rest, row, namespace)}
+// Create stores a new object and returns it as stored. obj itself gets its kind and
+// apiVersion, nothing else.
+func (r *Resource[P]) Create(ctx context.Context, obj P, o WriteOptions) (stored P, err error) {
+	if r.at.row.Namespaced && r.at.namespace == "" {
+		return stored, fmt.Errorf("%s: namespace is missing: objects of this resource live in one", r.at.row.Plural)
+	}
+	return write(ctx, r.at.rest, http.MethodPost, r.at.path(), o.query(), obj)
 }
 
 // Update replaces the object with the same name. It is a conflict when the
 // object has a resource version that is not the latest.
-func (r Resource[T, P]) Update(ctx context.Context, obj *T, o WriteOptions) (*T, error) {
-	return r.update(ctx, obj, o)
+func (r *Resource[P]) Update(ctx context.Context, obj P, o WriteOptions) (P, error) {
+	return update(ctx, r.at, obj, o)
 }
 
 // UpdateStatus replaces the status of the object with the same name, for kinds
 // that have one.
-func (r Resource[T, P]) UpdateStatus(ctx context.Context, obj *T, o WriteOptions) (*T, error) {
-	return r.update(ctx, obj, o, "status")
+func (r *Resource[P]) UpdateStatus(ctx context.Context, obj P, o WriteOptions) (P, error) {
+	return update(ctx, r.at, obj, o, "status")
 }
 
 // mostConflicts is how often Modify tries.
@@ -140,60 +161,45 @@ const mostConflicts = 10
 
 // Modify reads an object, changes it and replaces it, again when another client was faster,
 // up to ten times. An error of change ends it without a write.
-func (r Resource[T, P]) Modify(ctx context.Context, name string, change func(*T) error, o WriteOptions) (*T, error) {
+func (r *Resource[P]) Modify(ctx context.Context, name string, change func(P) error, o WriteOptions) (stored P, err error) {
 	wait := backoff{least: 10 * time.Millisecond, most: time.Second}
 	for try := 1; ; try++ {
 		obj, err := r.Get(ctx, name, GetOptions{})
 		if err != nil {
-			return nil, err
+			return stored, err
 		}
 		if err := change(obj); err != nil {
-			return nil, err
+			return stored, err
 		}
-		out, err := r.Update(ctx, obj, o)
+		stored, err = r.Update(ctx, obj, o)
 		if !IsConflict(err) || try == mostConflicts || wait.sleep(ctx) != nil {
-			return out, err
+			return stored, err
 		}
 	}
 }
 
-func (r Resource[T, P]) update(ctx context.Context, obj *T, o WriteOptions, subresource ...string) (*T, error) {
-	reader := r.Reader
-	path, err := reader.row.object(reader.namespace, P(obj).GetName(), subresource...)
+func update[P Object](ctx context.Context, at *place, obj P, o WriteOptions, subresource ...string) (stored P, err error) {
+	path, err := at.object(obj.GetName(), subresource...)
 	if err != nil {
-		return nil, err
+		return stored, err
 	}
-	P(obj).SetKind()
-	out := new(T)
-	if err := reader.rest.write(ctx, http.MethodPut, path, o.query(), obj, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return write(ctx, at.rest, http.MethodPut, path, o.query(), obj)
 }
 
 // Delete deletes an object. With finalizers or a grace period it disappears later.
-func (r Resource[T, P]) Delete(ctx context.Context, name string, o DeleteOptions) error {
-	reader := r.Reader
-	path, err := reader.row.object(reader.namespace, name)
+func (r *Resource[P]) Delete(ctx context.Context, name string, o DeleteOptions) error {
+	path, err := r.at.object(name)
 	if err != nil {
 		return err
 	}
-	return reader.delete(ctx, path, o, ListOptions{})
+	return r.at.delete(ctx, path, o, ListOptions{})
 }
 
 // DeleteCollection deletes all selected objects.
-func (r Resource[T, P]) DeleteCollection(ctx context.Context, o DeleteOptions, selected ListOptions) error {
-	reader := r.Reader
-	if reader.row.Namespaced && reader.namespace == "" {
-		return fmt.Errorf("%s: namespace is missing: a collection is deleted in one namespace", reader.row.Plural)
+func (r *Resource[P]) DeleteCollection(ctx context.Context, o DeleteOptions, selected ListOptions) error {
+	at := r.at
+	if at.row.Namespaced && at.namespace == "" {
+		return fmt.Errorf("%s: namespace is missing: a collection is deleted in one namespace", at.row.Plural)
 	}
-	return reader.delete(ctx, reader.row.path(reader.namespace), o, selected)
-}
-
-func (r Reader[T, P]) delete(ctx context.Context, path string, o DeleteOptions, selected ListOptions) error {
-	body, err := json.Marshal(deleteBody{Kind: "DeleteOptions", APIVersion: "v1", DeleteOptions: o})
-	if err != nil {
-		return err
-	}
-	return r.rest.do(ctx, request{method: http.MethodDelete, path: path, query: selected.query(), contentType: jsonType, body: body}, nil)
+	return at.delete(ctx, at.path(), o, selected)
 }

@@ -11,31 +11,31 @@ import (
 type AdmissionregistrationV1 struct{ rest *client.REST }
 
 // MutatingAdmissionPolicies gives the objects of kind MutatingAdmissionPolicy.
-func (g AdmissionregistrationV1) MutatingAdmissionPolicies() client.Resource[admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicy] {
-	return client.NewResource[admissionregistrationv1.MutatingAdmissionPolicy](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingadmissionpolicies", Namespaced: false}, "")
+func (g AdmissionregistrationV1) MutatingAdmissionPolicies() *client.Resource[*admissionregistrationv1.MutatingAdmissionPolicy] {
+	return client.NewResource[*admissionregistrationv1.MutatingAdmissionPolicy](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingadmissionpolicies", Namespaced: false}, "")
 }
 
 // MutatingAdmissionPolicyBindings gives the objects of kind MutatingAdmissionPolicyBinding.
-func (g AdmissionregistrationV1) MutatingAdmissionPolicyBindings() client.Resource[admissionregistrationv1.MutatingAdmissionPolicyBinding, *admissionregistrationv1.MutatingAdmissionPolicyBinding] {
-	return client.NewResource[admissionregistrationv1.MutatingAdmissionPolicyBinding](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingadmissionpolicybindings", Namespaced: false}, "")
+func (g AdmissionregistrationV1) MutatingAdmissionPolicyBindings() *client.Resource[*admissionregistrationv1.MutatingAdmissionPolicyBinding] {
+	return client.NewResource[*admissionregistrationv1.MutatingAdmissionPolicyBinding](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingadmissionpolicybindings", Namespaced: false}, "")
 }
 
 // MutatingWebhookConfigurations gives the objects of kind MutatingWebhookConfiguration.
-func (g AdmissionregistrationV1) MutatingWebhookConfigurations() client.Resource[admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration] {
-	return client.NewResource[admissionregistrationv1.MutatingWebhookConfiguration](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingwebhookconfigurations", Namespaced: false}, "")
+func (g AdmissionregistrationV1) MutatingWebhookConfigurations() *client.Resource[*admissionregistrationv1.MutatingWebhookConfiguration] {
+	return client.NewResource[*admissionregistrationv1.MutatingWebhookConfiguration](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "mutatingwebhookconfigurations", Namespaced: false}, "")
 }
 
 // ValidatingAdmissionPolicies gives the objects of kind ValidatingAdmissionPolicy.
-func (g AdmissionregistrationV1) ValidatingAdmissionPolicies() client.Resource[admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicy] {
-	return client.NewResource[admissionregistrationv1.ValidatingAdmissionPolicy](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingadmissionpolicies", Namespaced: false}, "")
+func (g AdmissionregistrationV1) ValidatingAdmissionPolicies() *client.Resource[*admissionregistrationv1.ValidatingAdmissionPolicy] {
+	return client.NewResource[*admissionregistrationv1.ValidatingAdmissionPolicy](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingadmissionpolicies", Namespaced: false}, "")
 }
 
 // ValidatingAdmissionPolicyBindings gives the objects of kind ValidatingAdmissionPolicyBinding.
-func (g AdmissionregistrationV1) ValidatingAdmissionPolicyBindings() client.Resource[admissionregistrationv1.ValidatingAdmissionPolicyBinding, *admissionregistrationv1.ValidatingAdmissionPolicyBinding] {
-	return client.NewResource[admissionregistrationv1.ValidatingAdmissionPolicyBinding](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingadmissionpolicybindings", Namespaced: false}, "")
+func (g AdmissionregistrationV1) ValidatingAdmissionPolicyBindings() *client.Resource[*admissionregistrationv1.ValidatingAdmissionPolicyBinding] {
+	return client.NewResource[*admissionregistrationv1.ValidatingAdmissionPolicyBinding](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingadmissionpolicybindings", Namespaced: false}, "")
 }
 
 // ValidatingWebhookConfigurations gives the objects of kind ValidatingWebhookConfiguration.
-func (g AdmissionregistrationV1) ValidatingWebhookConfigurations() client.Resource[admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration] {
-	return client.NewResource[admissionregistrationv1.ValidatingWebhookConfiguration](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingwebhookconfigurations", Namespaced: false}, "")
+func (g AdmissionregistrationV1) ValidatingWebhookConfigurations() *client.Resource[*admissionregistrationv1.ValidatingWebhookConfiguration] {
+	return client.NewResource[*admissionregistrationv1.ValidatingWebhookConfiguration](g.rest, client.Row{Prefix: "/apis/admissionregistration.k8s.io/v1", Plural: "validatingwebhookconfigurations", Namespaced: false}, "")
 }

@@ -11,6 +11,6 @@ import (
 type ApiextensionsV1 struct{ rest *client.REST }
 
 // CustomResourceDefinitions gives the objects of kind CustomResourceDefinition.
-func (g ApiextensionsV1) CustomResourceDefinitions() client.Resource[apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinition] {
-	return client.NewResource[apiextensionsv1.CustomResourceDefinition](g.rest, client.Row{Prefix: "/apis/apiextensions.k8s.io/v1", Plural: "customresourcedefinitions", Namespaced: false}, "")
+func (g ApiextensionsV1) CustomResourceDefinitions() *client.Resource[*apiextensionsv1.CustomResourceDefinition] {
+	return client.NewResource[*apiextensionsv1.CustomResourceDefinition](g.rest, client.Row{Prefix: "/apis/apiextensions.k8s.io/v1", Plural: "customresourcedefinitions", Namespaced: false}, "")
 }

@@ -11,6 +11,6 @@ import (
 type ApiregistrationV1 struct{ rest *client.REST }
 
 // APIServices gives the objects of kind APIService.
-func (g ApiregistrationV1) APIServices() client.Resource[apiregistrationv1.APIService, *apiregistrationv1.APIService] {
-	return client.NewResource[apiregistrationv1.APIService](g.rest, client.Row{Prefix: "/apis/apiregistration.k8s.io/v1", Plural: "apiservices", Namespaced: false}, "")
+func (g ApiregistrationV1) APIServices() *client.Resource[*apiregistrationv1.APIService] {
+	return client.NewResource[*apiregistrationv1.APIService](g.rest, client.Row{Prefix: "/apis/apiregistration.k8s.io/v1", Plural: "apiservices", Namespaced: false}, "")
 }

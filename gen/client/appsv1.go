@@ -12,41 +12,41 @@ import (
 type AppsV1 struct{ rest *client.REST }
 
 // ControllerRevisions gives the objects of kind ControllerRevision in a namespace, "" for all.
-func (g AppsV1) ControllerRevisions(namespace string) client.Resource[appsv1.ControllerRevision, *appsv1.ControllerRevision] {
-	return client.NewResource[appsv1.ControllerRevision](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "controllerrevisions", Namespaced: true}, namespace)
+func (g AppsV1) ControllerRevisions(namespace string) *client.Resource[*appsv1.ControllerRevision] {
+	return client.NewResource[*appsv1.ControllerRevision](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "controllerrevisions", Namespaced: true}, namespace)
 }
 
 // DaemonSets gives the objects of kind DaemonSet in a namespace, "" for all.
-func (g AppsV1) DaemonSets(namespace string) client.Resource[appsv1.DaemonSet, *appsv1.DaemonSet] {
-	return client.NewResource[appsv1.DaemonSet](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "daemonsets", Namespaced: true}, namespace)
+func (g AppsV1) DaemonSets(namespace string) *client.Resource[*appsv1.DaemonSet] {
+	return client.NewResource[*appsv1.DaemonSet](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "daemonsets", Namespaced: true}, namespace)
 }
 
 // Deployments gives the objects of kind Deployment in a namespace, "" for all.
-func (g AppsV1) Deployments(namespace string) client.Resource[appsv1.Deployment, *appsv1.Deployment] {
-	return client.NewResource[appsv1.Deployment](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "deployments", Namespaced: true}, namespace)
+func (g AppsV1) Deployments(namespace string) *client.Resource[*appsv1.Deployment] {
+	return client.NewResource[*appsv1.Deployment](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "deployments", Namespaced: true}, namespace)
 }
 
 // ReplicaSets gives the objects of kind ReplicaSet in a namespace, "" for all.
-func (g AppsV1) ReplicaSets(namespace string) client.Resource[appsv1.ReplicaSet, *appsv1.ReplicaSet] {
-	return client.NewResource[appsv1.ReplicaSet](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "replicasets", Namespaced: true}, namespace)
+func (g AppsV1) ReplicaSets(namespace string) *client.Resource[*appsv1.ReplicaSet] {
+	return client.NewResource[*appsv1.ReplicaSet](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "replicasets", Namespaced: true}, namespace)
 }
 
 // StatefulSets gives the objects of kind StatefulSet in a namespace, "" for all.
-func (g AppsV1) StatefulSets(namespace string) client.Resource[appsv1.StatefulSet, *appsv1.StatefulSet] {
-	return client.NewResource[appsv1.StatefulSet](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "statefulsets", Namespaced: true}, namespace)
+func (g AppsV1) StatefulSets(namespace string) *client.Resource[*appsv1.StatefulSet] {
+	return client.NewResource[*appsv1.StatefulSet](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "statefulsets", Namespaced: true}, namespace)
 }
 
 // DeploymentScale gives the scale of deployments, of kind Scale.
-func (g AppsV1) DeploymentScale(namespace string) client.Subresource[autoscalingv1.Scale, *autoscalingv1.Scale] {
-	return client.NewSubresource[autoscalingv1.Scale](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "deployments", Namespaced: true}, namespace, "scale")
+func (g AppsV1) DeploymentScale(namespace string) *client.Subresource[*autoscalingv1.Scale] {
+	return client.NewSubresource[*autoscalingv1.Scale](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "deployments", Namespaced: true}, namespace, "scale")
 }
 
 // ReplicaSetScale gives the scale of replicasets, of kind Scale.
-func (g AppsV1) ReplicaSetScale(namespace string) client.Subresource[autoscalingv1.Scale, *autoscalingv1.Scale] {
-	return client.NewSubresource[autoscalingv1.Scale](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "replicasets", Namespaced: true}, namespace, "scale")
+func (g AppsV1) ReplicaSetScale(namespace string) *client.Subresource[*autoscalingv1.Scale] {
+	return client.NewSubresource[*autoscalingv1.Scale](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "replicasets", Namespaced: true}, namespace, "scale")
 }
 
 // StatefulSetScale gives the scale of statefulsets, of kind Scale.
-func (g AppsV1) StatefulSetScale(namespace string) client.Subresource[autoscalingv1.Scale, *autoscalingv1.Scale] {
-	return client.NewSubresource[autoscalingv1.Scale](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "statefulsets", Namespaced: true}, namespace, "scale")
+func (g AppsV1) StatefulSetScale(namespace string) *client.Subresource[*autoscalingv1.Scale] {
+	return client.NewSubresource[*autoscalingv1.Scale](g.rest, client.Row{Prefix: "/apis/apps/v1", Plural: "statefulsets", Namespaced: true}, namespace, "scale")
 }

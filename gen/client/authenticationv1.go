@@ -11,11 +11,11 @@ import (
 type AuthenticationV1 struct{ rest *client.REST }
 
 // SelfSubjectReviews gives the objects of kind SelfSubjectReview.
-func (g AuthenticationV1) SelfSubjectReviews() client.Creator[authenticationv1.SelfSubjectReview, *authenticationv1.SelfSubjectReview] {
-	return client.NewCreator[authenticationv1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1", Plural: "selfsubjectreviews", Namespaced: false}, "")
+func (g AuthenticationV1) SelfSubjectReviews() client.Creator[*authenticationv1.SelfSubjectReview] {
+	return client.NewResource[*authenticationv1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1", Plural: "selfsubjectreviews", Namespaced: false}, "")
 }
 
 // TokenReviews gives the objects of kind TokenReview.
-func (g AuthenticationV1) TokenReviews() client.Creator[authenticationv1.TokenReview, *authenticationv1.TokenReview] {
-	return client.NewCreator[authenticationv1.TokenReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1", Plural: "tokenreviews", Namespaced: false}, "")
+func (g AuthenticationV1) TokenReviews() client.Creator[*authenticationv1.TokenReview] {
+	return client.NewResource[*authenticationv1.TokenReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1", Plural: "tokenreviews", Namespaced: false}, "")
 }

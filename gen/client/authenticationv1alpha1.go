@@ -11,6 +11,6 @@ import (
 type AuthenticationV1alpha1 struct{ rest *client.REST }
 
 // SelfSubjectReviews gives the objects of kind SelfSubjectReview.
-func (g AuthenticationV1alpha1) SelfSubjectReviews() client.Creator[authenticationv1alpha1.SelfSubjectReview, *authenticationv1alpha1.SelfSubjectReview] {
-	return client.NewCreator[authenticationv1alpha1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1alpha1", Plural: "selfsubjectreviews", Namespaced: false}, "")
+func (g AuthenticationV1alpha1) SelfSubjectReviews() client.Creator[*authenticationv1alpha1.SelfSubjectReview] {
+	return client.NewResource[*authenticationv1alpha1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1alpha1", Plural: "selfsubjectreviews", Namespaced: false}, "")
 }

@@ -11,11 +11,11 @@ import (
 type AuthenticationV1beta1 struct{ rest *client.REST }
 
 // SelfSubjectReviews gives the objects of kind SelfSubjectReview.
-func (g AuthenticationV1beta1) SelfSubjectReviews() client.Creator[authenticationv1beta1.SelfSubjectReview, *authenticationv1beta1.SelfSubjectReview] {
-	return client.NewCreator[authenticationv1beta1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1beta1", Plural: "selfsubjectreviews", Namespaced: false}, "")
+func (g AuthenticationV1beta1) SelfSubjectReviews() client.Creator[*authenticationv1beta1.SelfSubjectReview] {
+	return client.NewResource[*authenticationv1beta1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1beta1", Plural: "selfsubjectreviews", Namespaced: false}, "")
 }
 
 // TokenReviews gives the objects of kind TokenReview.
-func (g AuthenticationV1beta1) TokenReviews() client.Creator[authenticationv1beta1.TokenReview, *authenticationv1beta1.TokenReview] {
-	return client.NewCreator[authenticationv1beta1.TokenReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1beta1", Plural: "tokenreviews", Namespaced: false}, "")
+func (g AuthenticationV1beta1) TokenReviews() client.Creator[*authenticationv1beta1.TokenReview] {
+	return client.NewResource[*authenticationv1beta1.TokenReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1beta1", Plural: "tokenreviews", Namespaced: false}, "")
 }

@@ -11,21 +11,21 @@ import (
 type AuthorizationV1 struct{ rest *client.REST }
 
 // LocalSubjectAccessReviews gives the objects of kind LocalSubjectAccessReview in a namespace.
-func (g AuthorizationV1) LocalSubjectAccessReviews(namespace string) client.Creator[authorizationv1.LocalSubjectAccessReview, *authorizationv1.LocalSubjectAccessReview] {
-	return client.NewCreator[authorizationv1.LocalSubjectAccessReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "localsubjectaccessreviews", Namespaced: true}, namespace)
+func (g AuthorizationV1) LocalSubjectAccessReviews(namespace string) client.Creator[*authorizationv1.LocalSubjectAccessReview] {
+	return client.NewResource[*authorizationv1.LocalSubjectAccessReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "localsubjectaccessreviews", Namespaced: true}, namespace)
 }
 
 // SelfSubjectAccessReviews gives the objects of kind SelfSubjectAccessReview.
-func (g AuthorizationV1) SelfSubjectAccessReviews() client.Creator[authorizationv1.SelfSubjectAccessReview, *authorizationv1.SelfSubjectAccessReview] {
-	return client.NewCreator[authorizationv1.SelfSubjectAccessReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "selfsubjectaccessreviews", Namespaced: false}, "")
+func (g AuthorizationV1) SelfSubjectAccessReviews() client.Creator[*authorizationv1.SelfSubjectAccessReview] {
+	return client.NewResource[*authorizationv1.SelfSubjectAccessReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "selfsubjectaccessreviews", Namespaced: false}, "")
 }
 
 // SelfSubjectRulesReviews gives the objects of kind SelfSubjectRulesReview.
-func (g AuthorizationV1) SelfSubjectRulesReviews() client.Creator[authorizationv1.SelfSubjectRulesReview, *authorizationv1.SelfSubjectRulesReview] {
-	return client.NewCreator[authorizationv1.SelfSubjectRulesReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "selfsubjectrulesreviews", Namespaced: false}, "")
+func (g AuthorizationV1) SelfSubjectRulesReviews() client.Creator[*authorizationv1.SelfSubjectRulesReview] {
+	return client.NewResource[*authorizationv1.SelfSubjectRulesReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "selfsubjectrulesreviews", Namespaced: false}, "")
 }
 
 // SubjectAccessReviews gives the objects of kind SubjectAccessReview.
-func (g AuthorizationV1) SubjectAccessReviews() client.Creator[authorizationv1.SubjectAccessReview, *authorizationv1.SubjectAccessReview] {
-	return client.NewCreator[authorizationv1.SubjectAccessReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "subjectaccessreviews", Namespaced: false}, "")
+func (g AuthorizationV1) SubjectAccessReviews() client.Creator[*authorizationv1.SubjectAccessReview] {
+	return client.NewResource[*authorizationv1.SubjectAccessReview](g.rest, client.Row{Prefix: "/apis/authorization.k8s.io/v1", Plural: "subjectaccessreviews", Namespaced: false}, "")
 }

@@ -11,6 +11,6 @@ import (
 type AutoscalingV1 struct{ rest *client.REST }
 
 // HorizontalPodAutoscalers gives the objects of kind HorizontalPodAutoscaler in a namespace, "" for all.
-func (g AutoscalingV1) HorizontalPodAutoscalers(namespace string) client.Resource[autoscalingv1.HorizontalPodAutoscaler, *autoscalingv1.HorizontalPodAutoscaler] {
-	return client.NewResource[autoscalingv1.HorizontalPodAutoscaler](g.rest, client.Row{Prefix: "/apis/autoscaling/v1", Plural: "horizontalpodautoscalers", Namespaced: true}, namespace)
+func (g AutoscalingV1) HorizontalPodAutoscalers(namespace string) *client.Resource[*autoscalingv1.HorizontalPodAutoscaler] {
+	return client.NewResource[*autoscalingv1.HorizontalPodAutoscaler](g.rest, client.Row{Prefix: "/apis/autoscaling/v1", Plural: "horizontalpodautoscalers", Namespaced: true}, namespace)
 }

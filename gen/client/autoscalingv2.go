@@ -11,6 +11,6 @@ import (
 type AutoscalingV2 struct{ rest *client.REST }
 
 // HorizontalPodAutoscalers gives the objects of kind HorizontalPodAutoscaler in a namespace, "" for all.
-func (g AutoscalingV2) HorizontalPodAutoscalers(namespace string) client.Resource[autoscalingv2.HorizontalPodAutoscaler, *autoscalingv2.HorizontalPodAutoscaler] {
-	return client.NewResource[autoscalingv2.HorizontalPodAutoscaler](g.rest, client.Row{Prefix: "/apis/autoscaling/v2", Plural: "horizontalpodautoscalers", Namespaced: true}, namespace)
+func (g AutoscalingV2) HorizontalPodAutoscalers(namespace string) *client.Resource[*autoscalingv2.HorizontalPodAutoscaler] {
+	return client.NewResource[*autoscalingv2.HorizontalPodAutoscaler](g.rest, client.Row{Prefix: "/apis/autoscaling/v2", Plural: "horizontalpodautoscalers", Namespaced: true}, namespace)
 }

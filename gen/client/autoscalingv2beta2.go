@@ -13,6 +13,6 @@ type AutoscalingV2beta2 struct{ rest *client.REST }
 // HorizontalPodAutoscalers gives the objects of kind HorizontalPodAutoscaler in a namespace, "" for all.
 //
 // Deprecated: since 1.23, use autoscaling/v2.HorizontalPodAutoscaler.
-func (g AutoscalingV2beta2) HorizontalPodAutoscalers(namespace string) client.Resource[autoscalingv2beta2.HorizontalPodAutoscaler, *autoscalingv2beta2.HorizontalPodAutoscaler] {
-	return client.NewResource[autoscalingv2beta2.HorizontalPodAutoscaler](g.rest, client.Row{Prefix: "/apis/autoscaling/v2beta2", Plural: "horizontalpodautoscalers", Namespaced: true}, namespace)
+func (g AutoscalingV2beta2) HorizontalPodAutoscalers(namespace string) *client.Resource[*autoscalingv2beta2.HorizontalPodAutoscaler] {
+	return client.NewResource[*autoscalingv2beta2.HorizontalPodAutoscaler](g.rest, client.Row{Prefix: "/apis/autoscaling/v2beta2", Plural: "horizontalpodautoscalers", Namespaced: true}, namespace)
 }

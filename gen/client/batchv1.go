@@ -11,11 +11,11 @@ import (
 type BatchV1 struct{ rest *client.REST }
 
 // CronJobs gives the objects of kind CronJob in a namespace, "" for all.
-func (g BatchV1) CronJobs(namespace string) client.Resource[batchv1.CronJob, *batchv1.CronJob] {
-	return client.NewResource[batchv1.CronJob](g.rest, client.Row{Prefix: "/apis/batch/v1", Plural: "cronjobs", Namespaced: true}, namespace)
+func (g BatchV1) CronJobs(namespace string) *client.Resource[*batchv1.CronJob] {
+	return client.NewResource[*batchv1.CronJob](g.rest, client.Row{Prefix: "/apis/batch/v1", Plural: "cronjobs", Namespaced: true}, namespace)
 }
 
 // Jobs gives the objects of kind Job in a namespace, "" for all.
-func (g BatchV1) Jobs(namespace string) client.Resource[batchv1.Job, *batchv1.Job] {
-	return client.NewResource[batchv1.Job](g.rest, client.Row{Prefix: "/apis/batch/v1", Plural: "jobs", Namespaced: true}, namespace)
+func (g BatchV1) Jobs(namespace string) *client.Resource[*batchv1.Job] {
+	return client.NewResource[*batchv1.Job](g.rest, client.Row{Prefix: "/apis/batch/v1", Plural: "jobs", Namespaced: true}, namespace)
 }

@@ -11,6 +11,6 @@ import (
 type CertificatesV1 struct{ rest *client.REST }
 
 // CertificateSigningRequests gives the objects of kind CertificateSigningRequest.
-func (g CertificatesV1) CertificateSigningRequests() client.Resource[certificatesv1.CertificateSigningRequest, *certificatesv1.CertificateSigningRequest] {
-	return client.NewResource[certificatesv1.CertificateSigningRequest](g.rest, client.Row{Prefix: "/apis/certificates.k8s.io/v1", Plural: "certificatesigningrequests", Namespaced: false}, "")
+func (g CertificatesV1) CertificateSigningRequests() *client.Resource[*certificatesv1.CertificateSigningRequest] {
+	return client.NewResource[*certificatesv1.CertificateSigningRequest](g.rest, client.Row{Prefix: "/apis/certificates.k8s.io/v1", Plural: "certificatesigningrequests", Namespaced: false}, "")
 }

@@ -11,6 +11,6 @@ import (
 type CoordinationV1 struct{ rest *client.REST }
 
 // Leases gives the objects of kind Lease in a namespace, "" for all.
-func (g CoordinationV1) Leases(namespace string) client.Resource[coordinationv1.Lease, *coordinationv1.Lease] {
-	return client.NewResource[coordinationv1.Lease](g.rest, client.Row{Prefix: "/apis/coordination.k8s.io/v1", Plural: "leases", Namespaced: true}, namespace)
+func (g CoordinationV1) Leases(namespace string) *client.Resource[*coordinationv1.Lease] {
+	return client.NewResource[*coordinationv1.Lease](g.rest, client.Row{Prefix: "/apis/coordination.k8s.io/v1", Plural: "leases", Namespaced: true}, namespace)
 }

@@ -14,108 +14,108 @@ import (
 type CoreV1 struct{ rest *client.REST }
 
 // Bindings gives the objects of kind Binding in a namespace.
-func (g CoreV1) Bindings(namespace string) client.Creator[corev1.Binding, *corev1.Binding] {
-	return client.NewCreator[corev1.Binding](g.rest, client.Row{Prefix: "/api/v1", Plural: "bindings", Namespaced: true}, namespace)
+func (g CoreV1) Bindings(namespace string) client.Creator[*corev1.Binding] {
+	return client.NewResource[*corev1.Binding](g.rest, client.Row{Prefix: "/api/v1", Plural: "bindings", Namespaced: true}, namespace)
 }
 
 // ComponentStatuses gives the objects of kind ComponentStatus.
 //
 // Deprecated: since 1.19.
-func (g CoreV1) ComponentStatuses() client.Reader[corev1.ComponentStatus, *corev1.ComponentStatus] {
-	return client.NewReader[corev1.ComponentStatus](g.rest, client.Row{Prefix: "/api/v1", Plural: "componentstatuses", Namespaced: false}, "")
+func (g CoreV1) ComponentStatuses() client.Reader[*corev1.ComponentStatus] {
+	return client.NewResource[*corev1.ComponentStatus](g.rest, client.Row{Prefix: "/api/v1", Plural: "componentstatuses", Namespaced: false}, "")
 }
 
 // ConfigMaps gives the objects of kind ConfigMap in a namespace, "" for all.
-func (g CoreV1) ConfigMaps(namespace string) client.Resource[corev1.ConfigMap, *corev1.ConfigMap] {
-	return client.NewResource[corev1.ConfigMap](g.rest, client.Row{Prefix: "/api/v1", Plural: "configmaps", Namespaced: true}, namespace)
+func (g CoreV1) ConfigMaps(namespace string) *client.Resource[*corev1.ConfigMap] {
+	return client.NewResource[*corev1.ConfigMap](g.rest, client.Row{Prefix: "/api/v1", Plural: "configmaps", Namespaced: true}, namespace)
 }
 
 // Endpoints gives the objects of kind Endpoints in a namespace, "" for all.
-func (g CoreV1) Endpoints(namespace string) client.Resource[corev1.Endpoints, *corev1.Endpoints] {
-	return client.NewResource[corev1.Endpoints](g.rest, client.Row{Prefix: "/api/v1", Plural: "endpoints", Namespaced: true}, namespace)
+func (g CoreV1) Endpoints(namespace string) *client.Resource[*corev1.Endpoints] {
+	return client.NewResource[*corev1.Endpoints](g.rest, client.Row{Prefix: "/api/v1", Plural: "endpoints", Namespaced: true}, namespace)
 }
 
 // Events gives the objects of kind Event in a namespace, "" for all.
-func (g CoreV1) Events(namespace string) client.Resource[corev1.Event, *corev1.Event] {
-	return client.NewResource[corev1.Event](g.rest, client.Row{Prefix: "/api/v1", Plural: "events", Namespaced: true}, namespace)
+func (g CoreV1) Events(namespace string) *client.Resource[*corev1.Event] {
+	return client.NewResource[*corev1.Event](g.rest, client.Row{Prefix: "/api/v1", Plural: "events", Namespaced: true}, namespace)
 }
 
 // LimitRanges gives the objects of kind LimitRange in a namespace, "" for all.
-func (g CoreV1) LimitRanges(namespace string) client.Resource[corev1.LimitRange, *corev1.LimitRange] {
-	return client.NewResource[corev1.LimitRange](g.rest, client.Row{Prefix: "/api/v1", Plural: "limitranges", Namespaced: true}, namespace)
+func (g CoreV1) LimitRanges(namespace string) *client.Resource[*corev1.LimitRange] {
+	return client.NewResource[*corev1.LimitRange](g.rest, client.Row{Prefix: "/api/v1", Plural: "limitranges", Namespaced: true}, namespace)
 }
 
 // Namespaces gives the objects of kind Namespace.
-func (g CoreV1) Namespaces() client.Resource[corev1.Namespace, *corev1.Namespace] {
-	return client.NewResource[corev1.Namespace](g.rest, client.Row{Prefix: "/api/v1", Plural: "namespaces", Namespaced: false}, "")
+func (g CoreV1) Namespaces() *client.Resource[*corev1.Namespace] {
+	return client.NewResource[*corev1.Namespace](g.rest, client.Row{Prefix: "/api/v1", Plural: "namespaces", Namespaced: false}, "")
 }
 
 // Nodes gives the objects of kind Node.
-func (g CoreV1) Nodes() client.Resource[corev1.Node, *corev1.Node] {
-	return client.NewResource[corev1.Node](g.rest, client.Row{Prefix: "/api/v1", Plural: "nodes", Namespaced: false}, "")
+func (g CoreV1) Nodes() *client.Resource[*corev1.Node] {
+	return client.NewResource[*corev1.Node](g.rest, client.Row{Prefix: "/api/v1", Plural: "nodes", Namespaced: false}, "")
 }
 
 // PersistentVolumeClaims gives the objects of kind PersistentVolumeClaim in a namespace, "" for all.
-func (g CoreV1) PersistentVolumeClaims(namespace string) client.Resource[corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaim] {
-	return client.NewResource[corev1.PersistentVolumeClaim](g.rest, client.Row{Prefix: "/api/v1", Plural: "persistentvolumeclaims", Namespaced: true}, namespace)
+func (g CoreV1) PersistentVolumeClaims(namespace string) *client.Resource[*corev1.PersistentVolumeClaim] {
+	return client.NewResource[*corev1.PersistentVolumeClaim](g.rest, client.Row{Prefix: "/api/v1", Plural: "persistentvolumeclaims", Namespaced: true}, namespace)
 }
 
 // PersistentVolumes gives the objects of kind PersistentVolume.
-func (g CoreV1) PersistentVolumes() client.Resource[corev1.PersistentVolume, *corev1.PersistentVolume] {
-	return client.NewResource[corev1.PersistentVolume](g.rest, client.Row{Prefix: "/api/v1", Plural: "persistentvolumes", Namespaced: false}, "")
+func (g CoreV1) PersistentVolumes() *client.Resource[*corev1.PersistentVolume] {
+	return client.NewResource[*corev1.PersistentVolume](g.rest, client.Row{Prefix: "/api/v1", Plural: "persistentvolumes", Namespaced: false}, "")
 }
 
 // Pods gives the objects of kind Pod in a namespace, "" for all.
-func (g CoreV1) Pods(namespace string) client.Resource[corev1.Pod, *corev1.Pod] {
-	return client.NewResource[corev1.Pod](g.rest, client.Row{Prefix: "/api/v1", Plural: "pods", Namespaced: true}, namespace)
+func (g CoreV1) Pods(namespace string) *client.Resource[*corev1.Pod] {
+	return client.NewResource[*corev1.Pod](g.rest, client.Row{Prefix: "/api/v1", Plural: "pods", Namespaced: true}, namespace)
 }
 
 // PodTemplates gives the objects of kind PodTemplate in a namespace, "" for all.
-func (g CoreV1) PodTemplates(namespace string) client.Resource[corev1.PodTemplate, *corev1.PodTemplate] {
-	return client.NewResource[corev1.PodTemplate](g.rest, client.Row{Prefix: "/api/v1", Plural: "podtemplates", Namespaced: true}, namespace)
+func (g CoreV1) PodTemplates(namespace string) *client.Resource[*corev1.PodTemplate] {
+	return client.NewResource[*corev1.PodTemplate](g.rest, client.Row{Prefix: "/api/v1", Plural: "podtemplates", Namespaced: true}, namespace)
 }
 
 // ReplicationControllers gives the objects of kind ReplicationController in a namespace, "" for all.
-func (g CoreV1) ReplicationControllers(namespace string) client.Resource[corev1.ReplicationController, *corev1.ReplicationController] {
-	return client.NewResource[corev1.ReplicationController](g.rest, client.Row{Prefix: "/api/v1", Plural: "replicationcontrollers", Namespaced: true}, namespace)
+func (g CoreV1) ReplicationControllers(namespace string) *client.Resource[*corev1.ReplicationController] {
+	return client.NewResource[*corev1.ReplicationController](g.rest, client.Row{Prefix: "/api/v1", Plural: "replicationcontrollers", Namespaced: true}, namespace)
 }
 
 // ResourceQuotas gives the objects of kind ResourceQuota in a namespace, "" for all.
-func (g CoreV1) ResourceQuotas(namespace string) client.Resource[corev1.ResourceQuota, *corev1.ResourceQuota] {
-	return client.NewResource[corev1.ResourceQuota](g.rest, client.Row{Prefix: "/api/v1", Plural: "resourcequotas", Namespaced: true}, namespace)
+func (g CoreV1) ResourceQuotas(namespace string) *client.Resource[*corev1.ResourceQuota] {
+	return client.NewResource[*corev1.ResourceQuota](g.rest, client.Row{Prefix: "/api/v1", Plural: "resourcequotas", Namespaced: true}, namespace)
 }
 
 // Secrets gives the objects of kind Secret in a namespace, "" for all.
-func (g CoreV1) Secrets(namespace string) client.Resource[corev1.Secret, *corev1.Secret] {
-	return client.NewResource[corev1.Secret](g.rest, client.Row{Prefix: "/api/v1", Plural: "secrets", Namespaced: true}, namespace)
+func (g CoreV1) Secrets(namespace string) *client.Resource[*corev1.Secret] {
+	return client.NewResource[*corev1.Secret](g.rest, client.Row{Prefix: "/api/v1", Plural: "secrets", Namespaced: true}, namespace)
 }
 
 // ServiceAccounts gives the objects of kind ServiceAccount in a namespace, "" for all.
-func (g CoreV1) ServiceAccounts(namespace string) client.Resource[corev1.ServiceAccount, *corev1.ServiceAccount] {
-	return client.NewResource[corev1.ServiceAccount](g.rest, client.Row{Prefix: "/api/v1", Plural: "serviceaccounts", Namespaced: true}, namespace)
+func (g CoreV1) ServiceAccounts(namespace string) *client.Resource[*corev1.ServiceAccount] {
+	return client.NewResource[*corev1.ServiceAccount](g.rest, client.Row{Prefix: "/api/v1", Plural: "serviceaccounts", Namespaced: true}, namespace)
 }
 
 // Services gives the objects of kind Service in a namespace, "" for all.
-func (g CoreV1) Services(namespace string) client.Resource[corev1.Service, *corev1.Service] {
-	return client.NewResource[corev1.Service](g.rest, client.Row{Prefix: "/api/v1", Plural: "services", Namespaced: true}, namespace)
+func (g CoreV1) Services(namespace string) *client.Resource[*corev1.Service] {
+	return client.NewResource[*corev1.Service](g.rest, client.Row{Prefix: "/api/v1", Plural: "services", Namespaced: true}, namespace)
 }
 
 // PodBinding gives the binding of pods, of kind Binding.
-func (g CoreV1) PodBinding(namespace string) client.Subresource[corev1.Binding, *corev1.Binding] {
-	return client.NewSubresource[corev1.Binding](g.rest, client.Row{Prefix: "/api/v1", Plural: "pods", Namespaced: true}, namespace, "binding")
+func (g CoreV1) PodBinding(namespace string) *client.Subresource[*corev1.Binding] {
+	return client.NewSubresource[*corev1.Binding](g.rest, client.Row{Prefix: "/api/v1", Plural: "pods", Namespaced: true}, namespace, "binding")
 }
 
 // PodEviction gives the eviction of pods, of kind Eviction.
-func (g CoreV1) PodEviction(namespace string) client.Subresource[policyv1.Eviction, *policyv1.Eviction] {
-	return client.NewSubresource[policyv1.Eviction](g.rest, client.Row{Prefix: "/api/v1", Plural: "pods", Namespaced: true}, namespace, "eviction")
+func (g CoreV1) PodEviction(namespace string) *client.Subresource[*policyv1.Eviction] {
+	return client.NewSubresource[*policyv1.Eviction](g.rest, client.Row{Prefix: "/api/v1", Plural: "pods", Namespaced: true}, namespace, "eviction")
 }
 
 // ReplicationControllerScale gives the scale of replicationcontrollers, of kind Scale.
-func (g CoreV1) ReplicationControllerScale(namespace string) client.Subresource[autoscalingv1.Scale, *autoscalingv1.Scale] {
-	return client.NewSubresource[autoscalingv1.Scale](g.rest, client.Row{Prefix: "/api/v1", Plural: "replicationcontrollers", Namespaced: true}, namespace, "scale")
+func (g CoreV1) ReplicationControllerScale(namespace string) *client.Subresource[*autoscalingv1.Scale] {
+	return client.NewSubresource[*autoscalingv1.Scale](g.rest, client.Row{Prefix: "/api/v1", Plural: "replicationcontrollers", Namespaced: true}, namespace, "scale")
 }
 
 // ServiceAccountToken gives the token of serviceaccounts, of kind TokenRequest.
-func (g CoreV1) ServiceAccountToken(namespace string) client.Subresource[authenticationv1.TokenRequest, *authenticationv1.TokenRequest] {
-	return client.NewSubresource[authenticationv1.TokenRequest](g.rest, client.Row{Prefix: "/api/v1", Plural: "serviceaccounts", Namespaced: true}, namespace, "token")
+func (g CoreV1) ServiceAccountToken(namespace string) *client.Subresource[*authenticationv1.TokenRequest] {
+	return client.NewSubresource[*authenticationv1.TokenRequest](g.rest, client.Row{Prefix: "/api/v1", Plural: "serviceaccounts", Namespaced: true}, namespace, "token")
 }

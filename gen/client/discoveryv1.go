@@ -11,6 +11,6 @@ import (
 type DiscoveryV1 struct{ rest *client.REST }
 
 // EndpointSlices gives the objects of kind EndpointSlice in a namespace, "" for all.
-func (g DiscoveryV1) EndpointSlices(namespace string) client.Resource[discoveryv1.EndpointSlice, *discoveryv1.EndpointSlice] {
-	return client.NewResource[discoveryv1.EndpointSlice](g.rest, client.Row{Prefix: "/apis/discovery.k8s.io/v1", Plural: "endpointslices", Namespaced: true}, namespace)
+func (g DiscoveryV1) EndpointSlices(namespace string) *client.Resource[*discoveryv1.EndpointSlice] {
+	return client.NewResource[*discoveryv1.EndpointSlice](g.rest, client.Row{Prefix: "/apis/discovery.k8s.io/v1", Plural: "endpointslices", Namespaced: true}, namespace)
 }

@@ -11,6 +11,6 @@ import (
 type EventsV1 struct{ rest *client.REST }
 
 // Events gives the objects of kind Event in a namespace, "" for all.
-func (g EventsV1) Events(namespace string) client.Resource[eventsv1.Event, *eventsv1.Event] {
-	return client.NewResource[eventsv1.Event](g.rest, client.Row{Prefix: "/apis/events.k8s.io/v1", Plural: "events", Namespaced: true}, namespace)
+func (g EventsV1) Events(namespace string) *client.Resource[*eventsv1.Event] {
+	return client.NewResource[*eventsv1.Event](g.rest, client.Row{Prefix: "/apis/events.k8s.io/v1", Plural: "events", Namespaced: true}, namespace)
 }

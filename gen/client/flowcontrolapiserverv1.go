@@ -11,11 +11,11 @@ import (
 type FlowcontrolApiserverV1 struct{ rest *client.REST }
 
 // FlowSchemas gives the objects of kind FlowSchema.
-func (g FlowcontrolApiserverV1) FlowSchemas() client.Resource[flowcontrolapiserverv1.FlowSchema, *flowcontrolapiserverv1.FlowSchema] {
-	return client.NewResource[flowcontrolapiserverv1.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1", Plural: "flowschemas", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1) FlowSchemas() *client.Resource[*flowcontrolapiserverv1.FlowSchema] {
+	return client.NewResource[*flowcontrolapiserverv1.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1", Plural: "flowschemas", Namespaced: false}, "")
 }
 
 // PriorityLevelConfigurations gives the objects of kind PriorityLevelConfiguration.
-func (g FlowcontrolApiserverV1) PriorityLevelConfigurations() client.Resource[flowcontrolapiserverv1.PriorityLevelConfiguration, *flowcontrolapiserverv1.PriorityLevelConfiguration] {
-	return client.NewResource[flowcontrolapiserverv1.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1) PriorityLevelConfigurations() *client.Resource[*flowcontrolapiserverv1.PriorityLevelConfiguration] {
+	return client.NewResource[*flowcontrolapiserverv1.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
 }

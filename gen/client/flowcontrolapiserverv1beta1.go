@@ -13,13 +13,13 @@ type FlowcontrolApiserverV1beta1 struct{ rest *client.REST }
 // FlowSchemas gives the objects of kind FlowSchema.
 //
 // Deprecated: since 1.23, use flowcontrol.apiserver.k8s.io/v1beta2.FlowSchema.
-func (g FlowcontrolApiserverV1beta1) FlowSchemas() client.Resource[flowcontrolapiserverv1beta1.FlowSchema, *flowcontrolapiserverv1beta1.FlowSchema] {
-	return client.NewResource[flowcontrolapiserverv1beta1.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta1", Plural: "flowschemas", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1beta1) FlowSchemas() *client.Resource[*flowcontrolapiserverv1beta1.FlowSchema] {
+	return client.NewResource[*flowcontrolapiserverv1beta1.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta1", Plural: "flowschemas", Namespaced: false}, "")
 }
 
 // PriorityLevelConfigurations gives the objects of kind PriorityLevelConfiguration.
 //
 // Deprecated: since 1.23, use flowcontrol.apiserver.k8s.io/v1beta2.PriorityLevelConfiguration.
-func (g FlowcontrolApiserverV1beta1) PriorityLevelConfigurations() client.Resource[flowcontrolapiserverv1beta1.PriorityLevelConfiguration, *flowcontrolapiserverv1beta1.PriorityLevelConfiguration] {
-	return client.NewResource[flowcontrolapiserverv1beta1.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta1", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1beta1) PriorityLevelConfigurations() *client.Resource[*flowcontrolapiserverv1beta1.PriorityLevelConfiguration] {
+	return client.NewResource[*flowcontrolapiserverv1beta1.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta1", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
 }

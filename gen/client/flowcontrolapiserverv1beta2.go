@@ -13,13 +13,13 @@ type FlowcontrolApiserverV1beta2 struct{ rest *client.REST }
 // FlowSchemas gives the objects of kind FlowSchema.
 //
 // Deprecated: since 1.26.
-func (g FlowcontrolApiserverV1beta2) FlowSchemas() client.Resource[flowcontrolapiserverv1beta2.FlowSchema, *flowcontrolapiserverv1beta2.FlowSchema] {
-	return client.NewResource[flowcontrolapiserverv1beta2.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta2", Plural: "flowschemas", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1beta2) FlowSchemas() *client.Resource[*flowcontrolapiserverv1beta2.FlowSchema] {
+	return client.NewResource[*flowcontrolapiserverv1beta2.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta2", Plural: "flowschemas", Namespaced: false}, "")
 }
 
 // PriorityLevelConfigurations gives the objects of kind PriorityLevelConfiguration.
 //
 // Deprecated: since 1.26.
-func (g FlowcontrolApiserverV1beta2) PriorityLevelConfigurations() client.Resource[flowcontrolapiserverv1beta2.PriorityLevelConfiguration, *flowcontrolapiserverv1beta2.PriorityLevelConfiguration] {
-	return client.NewResource[flowcontrolapiserverv1beta2.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta2", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1beta2) PriorityLevelConfigurations() *client.Resource[*flowcontrolapiserverv1beta2.PriorityLevelConfiguration] {
+	return client.NewResource[*flowcontrolapiserverv1beta2.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta2", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
 }

@@ -13,13 +13,13 @@ type FlowcontrolApiserverV1beta3 struct{ rest *client.REST }
 // FlowSchemas gives the objects of kind FlowSchema.
 //
 // Deprecated: since 1.29, use flowcontrol.apiserver.k8s.io/v1.FlowSchema.
-func (g FlowcontrolApiserverV1beta3) FlowSchemas() client.Resource[flowcontrolapiserverv1beta3.FlowSchema, *flowcontrolapiserverv1beta3.FlowSchema] {
-	return client.NewResource[flowcontrolapiserverv1beta3.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta3", Plural: "flowschemas", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1beta3) FlowSchemas() *client.Resource[*flowcontrolapiserverv1beta3.FlowSchema] {
+	return client.NewResource[*flowcontrolapiserverv1beta3.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta3", Plural: "flowschemas", Namespaced: false}, "")
 }
 
 // PriorityLevelConfigurations gives the objects of kind PriorityLevelConfiguration.
 //
 // Deprecated: since 1.29, use flowcontrol.apiserver.k8s.io/v1.PriorityLevelConfiguration.
-func (g FlowcontrolApiserverV1beta3) PriorityLevelConfigurations() client.Resource[flowcontrolapiserverv1beta3.PriorityLevelConfiguration, *flowcontrolapiserverv1beta3.PriorityLevelConfiguration] {
-	return client.NewResource[flowcontrolapiserverv1beta3.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta3", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
+func (g FlowcontrolApiserverV1beta3) PriorityLevelConfigurations() *client.Resource[*flowcontrolapiserverv1beta3.PriorityLevelConfiguration] {
+	return client.NewResource[*flowcontrolapiserverv1beta3.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta3", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
 }

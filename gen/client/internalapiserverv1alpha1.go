@@ -11,6 +11,6 @@ import (
 type InternalApiserverV1alpha1 struct{ rest *client.REST }
 
 // StorageVersions gives the objects of kind StorageVersion.
-func (g InternalApiserverV1alpha1) StorageVersions() client.Resource[internalapiserverv1alpha1.StorageVersion, *internalapiserverv1alpha1.StorageVersion] {
-	return client.NewResource[internalapiserverv1alpha1.StorageVersion](g.rest, client.Row{Prefix: "/apis/internal.apiserver.k8s.io/v1alpha1", Plural: "storageversions", Namespaced: false}, "")
+func (g InternalApiserverV1alpha1) StorageVersions() *client.Resource[*internalapiserverv1alpha1.StorageVersion] {
+	return client.NewResource[*internalapiserverv1alpha1.StorageVersion](g.rest, client.Row{Prefix: "/apis/internal.apiserver.k8s.io/v1alpha1", Plural: "storageversions", Namespaced: false}, "")
 }

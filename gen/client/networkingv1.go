@@ -11,16 +11,16 @@ import (
 type NetworkingV1 struct{ rest *client.REST }
 
 // IngressClasses gives the objects of kind IngressClass.
-func (g NetworkingV1) IngressClasses() client.Resource[networkingv1.IngressClass, *networkingv1.IngressClass] {
-	return client.NewResource[networkingv1.IngressClass](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "ingressclasses", Namespaced: false}, "")
+func (g NetworkingV1) IngressClasses() *client.Resource[*networkingv1.IngressClass] {
+	return client.NewResource[*networkingv1.IngressClass](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "ingressclasses", Namespaced: false}, "")
 }
 
 // Ingresses gives the objects of kind Ingress in a namespace, "" for all.
-func (g NetworkingV1) Ingresses(namespace string) client.Resource[networkingv1.Ingress, *networkingv1.Ingress] {
-	return client.NewResource[networkingv1.Ingress](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "ingresses", Namespaced: true}, namespace)
+func (g NetworkingV1) Ingresses(namespace string) *client.Resource[*networkingv1.Ingress] {
+	return client.NewResource[*networkingv1.Ingress](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "ingresses", Namespaced: true}, namespace)
 }
 
 // NetworkPolicies gives the objects of kind NetworkPolicy in a namespace, "" for all.
-func (g NetworkingV1) NetworkPolicies(namespace string) client.Resource[networkingv1.NetworkPolicy, *networkingv1.NetworkPolicy] {
-	return client.NewResource[networkingv1.NetworkPolicy](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "networkpolicies", Namespaced: true}, namespace)
+func (g NetworkingV1) NetworkPolicies(namespace string) *client.Resource[*networkingv1.NetworkPolicy] {
+	return client.NewResource[*networkingv1.NetworkPolicy](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "networkpolicies", Namespaced: true}, namespace)
 }

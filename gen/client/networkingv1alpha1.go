@@ -13,6 +13,6 @@ type NetworkingV1alpha1 struct{ rest *client.REST }
 // ClusterCIDRs gives the objects of kind ClusterCIDR.
 //
 // Deprecated: since 1.28.
-func (g NetworkingV1alpha1) ClusterCIDRs() client.Resource[networkingv1alpha1.ClusterCIDR, *networkingv1alpha1.ClusterCIDR] {
-	return client.NewResource[networkingv1alpha1.ClusterCIDR](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1alpha1", Plural: "clustercidrs", Namespaced: false}, "")
+func (g NetworkingV1alpha1) ClusterCIDRs() *client.Resource[*networkingv1alpha1.ClusterCIDR] {
+	return client.NewResource[*networkingv1alpha1.ClusterCIDR](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1alpha1", Plural: "clustercidrs", Namespaced: false}, "")
 }

@@ -11,6 +11,6 @@ import (
 type NodeV1 struct{ rest *client.REST }
 
 // RuntimeClasses gives the objects of kind RuntimeClass.
-func (g NodeV1) RuntimeClasses() client.Resource[nodev1.RuntimeClass, *nodev1.RuntimeClass] {
-	return client.NewResource[nodev1.RuntimeClass](g.rest, client.Row{Prefix: "/apis/node.k8s.io/v1", Plural: "runtimeclasses", Namespaced: false}, "")
+func (g NodeV1) RuntimeClasses() *client.Resource[*nodev1.RuntimeClass] {
+	return client.NewResource[*nodev1.RuntimeClass](g.rest, client.Row{Prefix: "/apis/node.k8s.io/v1", Plural: "runtimeclasses", Namespaced: false}, "")
 }

@@ -11,6 +11,6 @@ import (
 type PolicyV1 struct{ rest *client.REST }
 
 // PodDisruptionBudgets gives the objects of kind PodDisruptionBudget in a namespace, "" for all.
-func (g PolicyV1) PodDisruptionBudgets(namespace string) client.Resource[policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudget] {
-	return client.NewResource[policyv1.PodDisruptionBudget](g.rest, client.Row{Prefix: "/apis/policy/v1", Plural: "poddisruptionbudgets", Namespaced: true}, namespace)
+func (g PolicyV1) PodDisruptionBudgets(namespace string) *client.Resource[*policyv1.PodDisruptionBudget] {
+	return client.NewResource[*policyv1.PodDisruptionBudget](g.rest, client.Row{Prefix: "/apis/policy/v1", Plural: "poddisruptionbudgets", Namespaced: true}, namespace)
 }

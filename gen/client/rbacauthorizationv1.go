@@ -11,21 +11,21 @@ import (
 type RbacAuthorizationV1 struct{ rest *client.REST }
 
 // ClusterRoleBindings gives the objects of kind ClusterRoleBinding.
-func (g RbacAuthorizationV1) ClusterRoleBindings() client.Resource[rbacauthorizationv1.ClusterRoleBinding, *rbacauthorizationv1.ClusterRoleBinding] {
-	return client.NewResource[rbacauthorizationv1.ClusterRoleBinding](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "clusterrolebindings", Namespaced: false}, "")
+func (g RbacAuthorizationV1) ClusterRoleBindings() *client.Resource[*rbacauthorizationv1.ClusterRoleBinding] {
+	return client.NewResource[*rbacauthorizationv1.ClusterRoleBinding](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "clusterrolebindings", Namespaced: false}, "")
 }
 
 // ClusterRoles gives the objects of kind ClusterRole.
-func (g RbacAuthorizationV1) ClusterRoles() client.Resource[rbacauthorizationv1.ClusterRole, *rbacauthorizationv1.ClusterRole] {
-	return client.NewResource[rbacauthorizationv1.ClusterRole](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "clusterroles", Namespaced: false}, "")
+func (g RbacAuthorizationV1) ClusterRoles() *client.Resource[*rbacauthorizationv1.ClusterRole] {
+	return client.NewResource[*rbacauthorizationv1.ClusterRole](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "clusterroles", Namespaced: false}, "")
 }
 
 // RoleBindings gives the objects of kind RoleBinding in a namespace, "" for all.
-func (g RbacAuthorizationV1) RoleBindings(namespace string) client.Resource[rbacauthorizationv1.RoleBinding, *rbacauthorizationv1.RoleBinding] {
-	return client.NewResource[rbacauthorizationv1.RoleBinding](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "rolebindings", Namespaced: true}, namespace)
+func (g RbacAuthorizationV1) RoleBindings(namespace string) *client.Resource[*rbacauthorizationv1.RoleBinding] {
+	return client.NewResource[*rbacauthorizationv1.RoleBinding](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "rolebindings", Namespaced: true}, namespace)
 }
 
 // Roles gives the objects of kind Role in a namespace, "" for all.
-func (g RbacAuthorizationV1) Roles(namespace string) client.Resource[rbacauthorizationv1.Role, *rbacauthorizationv1.Role] {
-	return client.NewResource[rbacauthorizationv1.Role](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "roles", Namespaced: true}, namespace)
+func (g RbacAuthorizationV1) Roles(namespace string) *client.Resource[*rbacauthorizationv1.Role] {
+	return client.NewResource[*rbacauthorizationv1.Role](g.rest, client.Row{Prefix: "/apis/rbac.authorization.k8s.io/v1", Plural: "roles", Namespaced: true}, namespace)
 }

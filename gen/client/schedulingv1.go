@@ -11,6 +11,6 @@ import (
 type SchedulingV1 struct{ rest *client.REST }
 
 // PriorityClasses gives the objects of kind PriorityClass.
-func (g SchedulingV1) PriorityClasses() client.Resource[schedulingv1.PriorityClass, *schedulingv1.PriorityClass] {
-	return client.NewResource[schedulingv1.PriorityClass](g.rest, client.Row{Prefix: "/apis/scheduling.k8s.io/v1", Plural: "priorityclasses", Namespaced: false}, "")
+func (g SchedulingV1) PriorityClasses() *client.Resource[*schedulingv1.PriorityClass] {
+	return client.NewResource[*schedulingv1.PriorityClass](g.rest, client.Row{Prefix: "/apis/scheduling.k8s.io/v1", Plural: "priorityclasses", Namespaced: false}, "")
 }

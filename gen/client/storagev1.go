@@ -11,26 +11,26 @@ import (
 type StorageV1 struct{ rest *client.REST }
 
 // CSIDrivers gives the objects of kind CSIDriver.
-func (g StorageV1) CSIDrivers() client.Resource[storagev1.CSIDriver, *storagev1.CSIDriver] {
-	return client.NewResource[storagev1.CSIDriver](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "csidrivers", Namespaced: false}, "")
+func (g StorageV1) CSIDrivers() *client.Resource[*storagev1.CSIDriver] {
+	return client.NewResource[*storagev1.CSIDriver](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "csidrivers", Namespaced: false}, "")
 }
 
 // CSINodes gives the objects of kind CSINode.
-func (g StorageV1) CSINodes() client.Resource[storagev1.CSINode, *storagev1.CSINode] {
-	return client.NewResource[storagev1.CSINode](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "csinodes", Namespaced: false}, "")
+func (g StorageV1) CSINodes() *client.Resource[*storagev1.CSINode] {
+	return client.NewResource[*storagev1.CSINode](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "csinodes", Namespaced: false}, "")
 }
 
 // CSIStorageCapacities gives the objects of kind CSIStorageCapacity in a namespace, "" for all.
-func (g StorageV1) CSIStorageCapacities(namespace string) client.Resource[storagev1.CSIStorageCapacity, *storagev1.CSIStorageCapacity] {
-	return client.NewResource[storagev1.CSIStorageCapacity](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "csistoragecapacities", Namespaced: true}, namespace)
+func (g StorageV1) CSIStorageCapacities(namespace string) *client.Resource[*storagev1.CSIStorageCapacity] {
+	return client.NewResource[*storagev1.CSIStorageCapacity](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "csistoragecapacities", Namespaced: true}, namespace)
 }
 
 // StorageClasses gives the objects of kind StorageClass.
-func (g StorageV1) StorageClasses() client.Resource[storagev1.StorageClass, *storagev1.StorageClass] {
-	return client.NewResource[storagev1.StorageClass](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "storageclasses", Namespaced: false}, "")
+func (g StorageV1) StorageClasses() *client.Resource[*storagev1.StorageClass] {
+	return client.NewResource[*storagev1.StorageClass](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "storageclasses", Namespaced: false}, "")
 }
 
 // VolumeAttachments gives the objects of kind VolumeAttachment.
-func (g StorageV1) VolumeAttachments() client.Resource[storagev1.VolumeAttachment, *storagev1.VolumeAttachment] {
-	return client.NewResource[storagev1.VolumeAttachment](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "volumeattachments", Namespaced: false}, "")
+func (g StorageV1) VolumeAttachments() *client.Resource[*storagev1.VolumeAttachment] {
+	return client.NewResource[*storagev1.VolumeAttachment](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "volumeattachments", Namespaced: false}, "")
 }

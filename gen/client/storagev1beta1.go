@@ -13,6 +13,6 @@ type StorageV1beta1 struct{ rest *client.REST }
 // CSIStorageCapacities gives the objects of kind CSIStorageCapacity in a namespace, "" for all.
 //
 // Deprecated: since 1.24, use storage.k8s.io/v1.CSIStorageCapacity.
-func (g StorageV1beta1) CSIStorageCapacities(namespace string) client.Resource[storagev1beta1.CSIStorageCapacity, *storagev1beta1.CSIStorageCapacity] {
-	return client.NewResource[storagev1beta1.CSIStorageCapacity](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1beta1", Plural: "csistoragecapacities", Namespaced: true}, namespace)
+func (g StorageV1beta1) CSIStorageCapacities(namespace string) *client.Resource[*storagev1beta1.CSIStorageCapacity] {
+	return client.NewResource[*storagev1beta1.CSIStorageCapacity](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1beta1", Plural: "csistoragecapacities", Namespaced: true}, namespace)
 }

@@ -25,6 +25,8 @@ type packages struct {
 	files   map[string][]*ast.File // by import path
 	checked map[string]*gotypes.Package
 	library gotypes.ImporterFrom // all others, from their source
+
+	instances map[*ast.Ident]gotypes.Instance // of generic types and functions
 }
 
 func (p *packages) Import(name string) (*gotypes.Package, error) {
@@ -35,7 +37,7 @@ func (p *packages) Import(name string) (*gotypes.Package, error) {
 	if files == nil {
 		return p.library.ImportFrom(name, ".", 0)
 	}
-	pkg, err := (&gotypes.Config{Importer: p}).Check(name, p.fset, files, nil)
+	pkg, err := (&gotypes.Config{Importer: p}).Check(name, p.fset, files, &gotypes.Info{Instances: p.instances})
 	p.checked[name] = pkg
 	return pkg, err
 }
@@ -48,7 +50,7 @@ func TestEmittedGoCompiles(t *testing.T) {
 	}
 	build.Default.GOROOT = strings.TrimSpace(string(goroot))
 	fset := token.NewFileSet()
-	p := &packages{fset: fset, files: map[string][]*ast.File{}, checked: map[string]*gotypes.Package{}, library: importer.ForCompiler(fset, "source", nil).(gotypes.ImporterFrom)}
+	p := &packages{fset: fset, files: map[string][]*ast.File{}, checked: map[string]*gotypes.Package{}, instances: map[*ast.Ident]gotypes.Instance{}, library: importer.ForCompiler(fset, "source", nil).(gotypes.ImporterFrom)}
 	for _, dir := range []string{"value", "client"} {
 		sources, err := filepath.Glob("../../../" + dir + "/*.go")
 		if err != nil {
@@ -79,6 +81,21 @@ func TestEmittedGoCompiles(t *testing.T) {
 		if _, err := p.Import(name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	typed := 0
+	for at, instance := range p.instances {
+		if path.Dir(fset.Position(at.Pos()).Filename) != "client" {
+			continue
+		}
+		for arg := range instance.TypeArgs.Types() {
+			typed++
+			if _, ok := arg.(*gotypes.Pointer); !ok {
+				t.Errorf("%s: %s has the argument %s; want pointers, of whose code the compiler makes one copy", fset.Position(at.Pos()), at.Name, arg)
+			}
+		}
+	}
+	if typed == 0 {
+		t.Error("the client has no type arguments")
 	}
 }
 
@@ -128,12 +145,12 @@ func TestEmittedGo(t *testing.T) {
 		{"apps/v1/types_kinds.go", `"Deployment", "apps/v1"`},
 		{"authentication/v1/types.go", "TTL value.Duration `json:\"ttl,omitzero\"`"},
 		{"client/client.go", "func (c *Client) AppsV1() AppsV1"},
-		{"client/corev1.go", "func (g CoreV1) Pods(namespace string) client.Resource[corev1.Pod, *corev1.Pod]"},
+		{"client/corev1.go", "func (g CoreV1) Pods(namespace string) *client.Resource[*corev1.Pod]"},
 		{"client/corev1.go", "of kind Node.\n//\n// Deprecated: since 1.19, use v2 Node.\nfunc (g CoreV1) Nodes()"},
-		{"client/corev1.go", "func (g CoreV1) Nodes() client.Resource[corev1.Node, *corev1.Node]"},
-		{"client/corev1.go", "func (g CoreV1) Bindings(namespace string) client.Creator[corev1.Binding, *corev1.Binding]"},
-		{"client/corev1.go", "func (g CoreV1) PodBinding(namespace string) client.Subresource[corev1.Binding, *corev1.Binding]"},
-		{"client/corev1.go", "func (g CoreV1) PodToken(namespace string) client.Subresource[authenticationv1.TokenRequest, *authenticationv1.TokenRequest]"},
+		{"client/corev1.go", "func (g CoreV1) Nodes() *client.Resource[*corev1.Node]"},
+		{"client/corev1.go", "func (g CoreV1) Bindings(namespace string) client.Creator[*corev1.Binding]"},
+		{"client/corev1.go", "func (g CoreV1) PodBinding(namespace string) *client.Subresource[*corev1.Binding]"},
+		{"client/corev1.go", "func (g CoreV1) PodToken(namespace string) *client.Subresource[*authenticationv1.TokenRequest]"},
 	} {
 		if !strings.Contains(spaces.ReplaceAllString(string(files[c.file]), " "), c.want) {
 			t.Errorf("%s does not contain\n%s", c.file, c.want)
