@@ -3,6 +3,7 @@ package endpoints
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -124,7 +125,10 @@ func setReplicas(e *objects.Evaluation, t front.Target, obj, scale document.Valu
 		return err
 	}
 	path := t.Sub.Scale.SpecReplicas
-	obj.At(path[:len(path)-1]...).SetInt(path[len(path)-1], replicas)
+	for _, name := range path[:len(path)-1] {
+		obj = obj.SetObject(name)
+	}
+	obj.SetInt(path[len(path)-1], replicas)
 	return nil
 }
 
@@ -147,6 +151,9 @@ func (x *Endpoints) respondScale(r *front.Request, entry store.Entry) error {
 		return err
 	}
 	defer doc.Release()
+	if path := r.Target.Sub.Scale.SpecReplicas; r.Target.Row.Definition != nil && !doc.Root().At(path...).Exists() {
+		return api.BadRequest("%s %q cannot be shown as a Scale: it has no field %s", r.Target.Row.Resource.Plural, r.Target.Name, strings.Join(path, "."))
+	}
 	text, err := scaleOf(r.Target, doc.Root())
 	if err != nil {
 		return err
