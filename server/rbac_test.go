@@ -166,3 +166,30 @@ func TestGrantsWithoutRBAC(t *testing.T) {
 		{"bob-token", "POST", rbacGroup + "clusterrolebindings", bindingOf("all", "ClusterRole", "all", toBob), 201, ""},
 	})
 }
+
+// A PUT or an apply that creates its object needs the verb create too, whatever the user may
+// change; the body is valid, so nothing else refuses it.
+func TestCreationNeedsCreate(t *testing.T) {
+	h := startServer(t, nil)
+	const maps = "/api/v1/namespaces/default/configmaps"
+	h.post(maps, `{"metadata":{"name":"old"}}`).expect(t, 201, "")
+	h.post(rbacGroup+"namespaces/default/roles", roleOf("change", `{"apiGroups":[""],"resources":["configmaps"],"verbs":["update","patch"]}`)).expect(t, 201, "")
+	h.post(rbacGroup+"namespaces/default/rolebindings", bindingOf("change", "Role", "change", toBob+","+toCarol)).expect(t, 201, "")
+	h.post(rbacGroup+"namespaces/default/roles", roleOf("create", `{"apiGroups":[""],"resources":["configmaps"],"verbs":["create"]}`)).expect(t, 201, "")
+	h.post(rbacGroup+"namespaces/default/rolebindings", bindingOf("create", "Role", "create", toCarol)).expect(t, 201, "")
+	apply := func(token, name, query string) reply {
+		t.Helper()
+		return h.send("PATCH", maps+"/"+name+"?fieldManager=m"+query, applyMedia, []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"`+name+`"},"data":{"k":"`+token+`"}}`), "Authorization", "Bearer "+token)
+	}
+	h.each([]roleRequest{
+		{"bob-token", "PUT", maps + "/old", `{"metadata":{"name":"old"},"data":{"k":"v"}}`, 200, ""},
+		{"bob-token", "PUT", maps + "/new", `{"metadata":{"name":"new"}}`, 403, `configmaps \"new\" is forbidden: User \"bob\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"default\"`},
+		{"bob-token", "PUT", maps + "/new?dryRun=All", `{"metadata":{"name":"new"}}`, 403, ""},
+		{"carol-token", "PUT", maps + "/put", `{"metadata":{"name":"put"}}`, 201, ""},
+	})
+	apply("bob-token", "old", "&force=true").expect(t, 200, "")
+	apply("bob-token", "new", "").expect(t, 403, "Forbidden")
+	apply("bob-token", "new", "&dryRun=All").expect(t, 403, "Forbidden")
+	apply("carol-token", "applied", "").expect(t, 201, "")
+	h.get(maps+"/new").expect(t, 404, "")
+}

@@ -230,6 +230,18 @@ func (f *Front) authorize(r *Request, a *authz.Attributes) (authz.Decision, stri
 	return decision, reason, nil
 }
 
+// MayCreate refuses a PUT or an apply of a missing object by a user who may change such
+// objects, as was decided before, but not create them: 403.
+func (f *Front) MayCreate(r *Request) error {
+	a := r.attributes()
+	a.Verb = "create"
+	decision, reason, err := f.authorize(r, &a)
+	if err == nil && decision != authz.Allow {
+		err = authz.Forbidden(&a, reason)
+	}
+	return err
+}
+
 // verbOf returns the function for a request, or 404 or 405.
 func (f *Front) verbOf(r *Request) (Verb, error) {
 	t := &r.Target

@@ -108,7 +108,10 @@ func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, 
 	return v.objects.Write(r.Context, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
 		if e.Shown == nil {
-			if missing = mayApply(e, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
+			if missing = mayApply(e, config.Get("metadata")); missing == nil {
+				missing = v.front.MayCreate(r)
+			}
+			if missing != nil && !res.CheckedWhenMissing {
 				return document.Value{}, missing
 			}
 		}

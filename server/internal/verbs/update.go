@@ -29,7 +29,10 @@ func (v *Verbs) Update(r *front.Request) error {
 		}
 		obj := e.Keep(doc)
 		doc = nil
-		return obj, e.MayReplace(obj.SetObject("metadata"))
+		if err := e.MayReplace(obj.SetObject("metadata")); err != nil || e.Shown != nil {
+			return obj, err
+		}
+		return obj, v.front.MayCreate(r)
 	}})
 	doc.Release()
 	return v.RespondWritten(r, out, err)
