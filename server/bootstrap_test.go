@@ -140,3 +140,40 @@ func TestFlowControlDefaults(t *testing.T) {
 		t.Errorf("the annotation of a schema that is nobody's did not come back: %s", got)
 	}
 }
+
+// Rights of default roles that differ between releases are those of 1.25.
+func TestDefaultRights(t *testing.T) {
+	h := startServer(t, nil)
+	for user, role := range map[string]string{"bob": "system:aggregate-to-edit", "carol": "system:kubelet-api-admin"} {
+		h.post(clusterBindings, `{"metadata":{"name":"`+user+`"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"`+role+`"},
+			"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"`+user+`"}]}`).expect(t, http.StatusCreated, "")
+	}
+	const controller = "system:serviceaccount:kube-system:"
+	for _, c := range []struct {
+		user, verb, resource, name string // resource is group/resource[/subresource]
+		allowed                    bool
+	}{
+		{"bob", "create", "coordination.k8s.io/leases", "", true},
+		{"carol", "get", "/nodes/spec", "n", true},
+		{"system:kube-scheduler", "create", "/endpoints", "", true},
+		{"system:kube-scheduler", "update", "/endpoints", "kube-scheduler", true},
+		{"system:kube-scheduler", "update", "/endpoints", "kube-controller-manager", false},
+		{"system:kube-controller-manager", "update", "/endpoints", "kube-controller-manager", true},
+		{controller + "cronjob-controller", "delete", "/pods", "p", true},
+		{controller + "cronjob-controller", "watch", "/pods", "", false},
+		{controller + "node-controller", "update", "/pods/status", "p", true},
+		{controller + "node-controller", "patch", "/pods/status", "p", false},
+		{controller + "endpointslicemirroring-controller", "update", "/endpoints/finalizers", "e", true},
+		{controller + "horizontal-pod-autoscaler", "get", "/services/proxy", "https:heapster:", true},
+	} {
+		parts := append(strings.Split(c.resource, "/"), "")
+		review, err := json.Marshal(map[string]any{"spec": map[string]any{"user": c.user, "resourceAttributes": map[string]string{
+			"group": parts[0], "resource": parts[1], "subresource": parts[2], "verb": c.verb, "name": c.name, "namespace": "default"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", string(review)).field(t, "status.allowed"); got != c.allowed {
+			t.Errorf("%s may %s %s %q: %v, want %v", c.user, c.verb, c.resource, c.name, got, c.allowed)
+		}
+	}
+}
