@@ -160,43 +160,12 @@ func TestCustomSubresources(t *testing.T) {
 		{"negative", "PATCH", shopWidgets + "/w/scale", merge, `{"spec":{"replicas":-2}}`, 422, `Widget.shop.example.com \"w\" is invalid`},
 		{"scaled", "GET", shopWidgets + "/w", "", "", 200, `"generation":2,`},
 	})
-	// Without the field of the replicas an object has no Scale, until one sets it.
-	h.post(definitionsPath, `{"metadata":{"name":"free.shop.example.com"},"spec":{"group":"shop.example.com","scope":"Namespaced","names":{"plural":"free","kind":"Free"},
-		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},
-		"subresources":{"scale":{"specReplicasPath":".spec.group.size","statusReplicasPath":".status.size"}}}]}}`).expect(t, 201, "")
-	const free = "/apis/shop.example.com/v1/namespaces/default/free"
-	h.awaitCode(free, 200)
-	h.run(t, []step{
-		{"create", "POST", free, "", `{"apiVersion":"shop.example.com/v1","kind":"Free","metadata":{"name":"f"}}`, 201, ""},
-		{"no scale", "GET", free + "/f/scale", "", "", 400, "spec.group.size"},
-		{"scale", "PATCH", free + "/f/scale", merge, `{"spec":{"replicas":3}}`, 200, `"spec":{"replicas":3}`},
-		{"scaled", "GET", free + "/f", "", "", 200, `"spec":{"group":{"size":3}}`},
-		{"scale is there", "GET", free + "/f/scale", "", "", 200, `"spec":{"replicas":3}`},
-	})
 	table := h.send("GET", shopWidgets+"/w/scale", "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
 	for _, want := range []string{`{"name":"Name","type":"string","format":"name"`, `{"name":"Age","type":"date","format":""`, `"cells":["w",6,3,"`, `s"],"object"`} {
 		if !strings.Contains(string(table.body), want) {
 			t.Errorf("the table of a scale lacks %s: %s", want, table.body)
 		}
 	}
-}
-
-// The elements of a list may repeat in the status, as in 1.25, but not elsewhere.
-func TestCustomStatusRepeats(t *testing.T) {
-	h := startServer(t, nil)
-	const conditions = `{"type":"object","properties":{"conditions":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["type"],
-		"items":{"type":"object","required":["type"],"properties":{"type":{"type":"string"},"n":{"type":"integer"}}}}}}`
-	h.define(`{"type":"object","properties":{"spec":`+conditions+`,"status":`+conditions+`}}`, `,"subresources":{"status":{}}`)
-	merge := "application/merge-patch+json"
-	h.run(t, []step{
-		{"create", "POST", shopWidgets, "", widget("w", ""), 201, ""},
-		{"spec", "PATCH", shopWidgets + "/w", merge, `{"spec":{"conditions":[{"type":"a"},{"type":"a"}]}}`, 422, "spec.conditions[1]"},
-		{"status", "PATCH", shopWidgets + "/w/status", merge, `{"status":{"conditions":[{"type":"a"},{"type":"a","n":1}]}}`, 200, `[{"type":"a"},{"n":1,"type":"a"}]`},
-		{"wrong type", "PATCH", shopWidgets + "/w/status", merge, `{"status":{"conditions":[{"type":"a"},{"type":"a","n":"x"}]}}`, 422, "status.conditions[1].n"},
-		{"main", "PATCH", shopWidgets + "/w", merge, `{"metadata":{"labels":{"a":"b"}}}`, 200, `[{"type":"a"},{"n":1,"type":"a"}]`},
-		{"apply", "PATCH", shopWidgets + "/w/status?fieldManager=m&force=true", applyMedia, widget("w", `,"status":{"conditions":[{"type":"b"}]}`), 200, `{"type":"b"}`},
-		{"cleaned", "PATCH", shopWidgets + "/w/status", merge, `{"status":{"conditions":[{"type":"a"}]}}`, 200, `"conditions":[{"type":"a"}]`},
-	})
 }
 
 // Several versions are one type; a version shows only its own fields.

@@ -30,3 +30,9 @@ func (e *Evaluation) checkRules(row *catalog.Row, old document.Value, causes []s
 	e.warnings = append(e.warnings, broken.Forgiven...)
 	return append(causes, broken.Causes...)
 }
+
+// acceptRepeated drops the causes about elements of lists that repeat others: 1.25 accepts
+// these in the status of custom resources, where controllers may add a condition twice.
+func acceptRepeated(causes []schema.Cause) []schema.Cause {
+	return slices.DeleteFunc(causes, func(c schema.Cause) bool { return c.Reason == schema.CauseDuplicate })
+}

@@ -50,7 +50,7 @@ func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cau
 			all := len(v.state)
 			v.state = document.ValidateTouched(obj, before, &res.GV.Validation)
 			if res.Definition != nil && t.writesStatus() {
-				v.state = slices.DeleteFunc(v.state, repeats)
+				v.state = acceptRepeated(v.state)
 			}
 			forgiven = len(v.state) < all
 		}
@@ -64,10 +64,6 @@ func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cau
 	wrong.forgiveMetadata()
 	return wrong.ordered(checks), forgiven
 }
-
-// repeats reports a cause about an element that repeats another one. In the status of custom
-// resources 1.25 accepts them, from controllers that add a condition twice.
-func repeats(c schema.Cause) bool { return c.Reason == schema.CauseDuplicate }
 
 // metadataLast drops causes in metadata when there are others.
 func metadataLast(causes []schema.Cause) []schema.Cause {
