@@ -26,6 +26,10 @@ func (f *Front) Receive(r *Request, room *Slot) error {
 		r.owed = true
 		return api.TooLarge(limit)
 	}
+	if length == 0 && !f.Intake.closed.Load() {
+		r.Span.Sized("limitedReadBody succeeded", 0)
+		return nil
+	}
 	control := http.NewResponseController(r.Writer)
 	guard := f.sweeper.GuardEarly(func() { _ = control.SetReadDeadline(conns.Past()) })
 	defer guard.Release()
@@ -33,7 +37,6 @@ func (f *Front) Receive(r *Request, room *Slot) error {
 		return f.shuttingDown()
 	}
 	begun := f.sweeper.Now()
-	src := io.LimitReader(r.HTTP.Body, limit+1)
 	if length < 0 {
 		length = 512
 	}
@@ -50,7 +53,7 @@ func (f *Front) Receive(r *Request, room *Slot) error {
 			body = append(make([]byte, 0, grown), body...)
 		}
 		guard.Due(begun, f.bodyTime(len(body)))
-		n, err := src.Read(body[len(body):cap(body)])
+		n, err := r.HTTP.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
 		case int64(len(body)) > limit:

@@ -118,11 +118,15 @@ func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.V
 		return api.Conflict(of, name,
 			"the "+what+" in the precondition ("+asked+") does not match the "+what+" in record ("+have+"). The object might have been "+why)
 	}
-	if have := meta.Get("uid").Text(); o.UID != nil && *o.UID != have {
-		return conflict("UID", *o.UID, have, "deleted and then recreated")
+	if o.UID != nil {
+		if have := meta.Get("uid").Text(); *o.UID != have {
+			return conflict("UID", *o.UID, have, "deleted and then recreated")
+		}
 	}
-	if have := meta.Get("resourceVersion").Text(); o.Revision != nil && *o.Revision != have {
-		return conflict("ResourceVersion", *o.Revision, have, "modified")
+	if o.Revision != nil {
+		if have := meta.Get("resourceVersion").Text(); *o.Revision != have {
+			return conflict("ResourceVersion", *o.Revision, have, "modified")
+		}
 	}
 	return nil
 }
@@ -169,6 +173,10 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	ends := !wait && res.Graceful != nil && (changed || !terminating) // its grace period was zero
 	if ends && !terminating {
 		o.markTerminating(meta, grace)
+	}
+	if !changed && !ends {
+		value, err := stored.Last(current, space)
+		return store.Write{Op: store.OpDelete, Value: value}, ended, err
 	}
 	value, err := o.seal(res, obj, space)
 	switch {

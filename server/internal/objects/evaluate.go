@@ -305,22 +305,21 @@ func (e *Evaluation) seal() error {
 	if !e.Opts.DryRun { // which shows it as it was sent, as in 1.25
 		e.obj.Get("metadata").Remove("selfLink")
 	}
-	row, of := e.stored.Row, e.obj
-	restore(of, document.Value{}, row.WriteOnly)
+	restore(e.obj, document.Value{}, e.stored.Row.WriteOnly)
 	if e.current != nil {
 		apply.KeepTimes(e.obj, e.old)
 		if finished(e.obj) {
-			e.made.Op, row, of = store.OpDelete, e.basisRow, e.old
+			last, err := stored.Last(e.current, e.space)
+			e.made = store.Write{Op: store.OpDelete, Value: last}
+			return err
 		}
 	}
-	value, err := e.s.seal(row, of, e.space)
+	value, err := e.s.seal(e.stored.Row, e.obj, e.space)
 	switch {
 	case err != nil:
 		return err
 	case e.current == nil:
 		e.made = store.Write{Op: store.OpCreate, Value: value}
-	case e.made.Op == store.OpDelete:
-		e.made.Value = value
 	case !stored.Unchanged(value, e.current):
 		e.made = store.Write{Op: store.OpUpdate, Value: value, Frees: e.obj.At("metadata", "deletionTimestamp").Exists()}
 	}

@@ -61,6 +61,19 @@ func Seal(res *catalog.Row, obj document.Value, space *Space) (store.Value, erro
 	return store.Value{Meta: space.meta, Body: body, RevisionAt: at}, nil
 }
 
+// Last makes the last value of an object that a deletion does not change. It lies in the
+// space.
+func Last(e *store.Entry, space *Space) (store.Value, error) {
+	digits, ok := document.Find(e.Body, "metadata", "resourceVersion")
+	if !ok {
+		return store.Value{}, errNoPlace
+	}
+	at := cap(e.Body) - cap(digits) + 1 // as in Seal
+	end := at + len(digits) - len(`""`)
+	space.body = append(append(space.body[:0], e.Body[:at]...), e.Body[end:]...)
+	return store.Value{Meta: e.Meta, Body: space.body, RevisionAt: at}, nil
+}
+
 var errNoPlace = errors.New("the object has no place for its resourceVersion")
 
 // Unchanged reports whether a sealed value equals the stored one except for the revision.

@@ -124,10 +124,12 @@ func askDelete(o *objects.DeleteOptions, q *front.Query) (causes []schema.Cause)
 	if q.Has("orphanDependents") {
 		causes = o.Orphan(q.Flag("orphanDependents"), causes)
 	}
-	if uid := q.Get("uid"); uid != "" {
+	if q.Get("uid") != "" {
+		uid := q.Get("uid")
 		o.UID = &uid
 	}
-	if rv := q.Get("resourceVersion"); rv != "" {
+	if q.Get("resourceVersion") != "" {
+		rv := q.Get("resourceVersion")
 		o.Revision = &rv
 	}
 	return causes
