@@ -121,31 +121,44 @@ func (g grammar) elem(typ schema.Ref) schema.Ref {
 // only l has. t is the type as which they are read, nil for none.
 func members(t *schema.Type, l, r document.Value, visit func(name string, x, y document.Value)) {
 	if r.Kind() == document.Object {
-		find := finder(l, r.Len())
+		find := newFinder(l, r.Len())
 		for name, y := range r.MembersOf(t) {
-			visit(name, find(name), y)
+			visit(name, find.get(name), y)
 		}
 	}
 	if l.Kind() == document.Object {
-		find := finder(r, l.Len())
+		find := newFinder(r, l.Len())
 		for name, x := range l.MembersOf(t) {
-			if !find(name).Exists() {
+			if !find.get(name).Exists() {
 				visit(name, x, document.Value{})
 			}
 		}
 	}
 }
 
-// finder finds members by name. calls is the expected number of calls.
-func finder(v document.Value, calls int) func(string) document.Value {
-	if calls <= few || v.Len() <= few {
-		return v.Get
+// finder finds members of an object by name.
+type finder struct {
+	of document.Value
+	by map[string]document.Value // nil where that does not pay
+}
+
+// newFinder expects a number of calls of get.
+func newFinder(v document.Value, calls int) finder {
+	f := finder{of: v}
+	if calls > few && v.Len() > few {
+		f.by = make(map[string]document.Value, v.Len())
+		for name, m := range v.Members() {
+			f.by[name] = m
+		}
 	}
-	by := make(map[string]document.Value, v.Len())
-	for name, m := range v.Members() {
-		by[name] = m
+	return f
+}
+
+func (f finder) get(name string) document.Value {
+	if f.by == nil {
+		return f.of.Get(name)
 	}
-	return func(name string) document.Value { return by[name] }
+	return f.by[name]
 }
 
 // equal compares two values. Unlike in their canonical texts, objects may have their
@@ -162,9 +175,9 @@ func equal(a, b document.Value) bool {
 		if a.Len() != b.Len() {
 			return false
 		}
-		find := finder(b, a.Len())
+		find := newFinder(b, a.Len())
 		for name, x := range a.Members() {
-			if !equal(x, find(name)) {
+			if !equal(x, find.get(name)) {
 				return false
 			}
 		}
