@@ -140,6 +140,9 @@ func TestOwnerOfReplicas(t *testing.T) {
 		{"scaled", "PATCH", path + "/b/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
 		{"scale", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
 		{"owner", "GET", path + "/a", "", "", 200, `{"manager":"m","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}`},
+		{"applied scale", "PATCH", path + "/a/scale?fieldManager=n&force=true", applyMedia, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":4}}`, 200, ""},
+		{"its owner", "GET", path + "/a", "", "", 200, `"managedFields":[{"manager":"n","operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}`},
+		{"scale again", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
 		{"scale to 0", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":0}}`, 200, ""},
 	})
 	for _, name := range []string{"/a", "/b"} { // 0 replicas, and those that nobody owned before

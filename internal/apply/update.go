@@ -110,9 +110,7 @@ func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w
 		if me.known || !me.stored.Exists() || !holds(me.fields(), mine) {
 			me.own(me.owned().Union(mine))
 		}
-		if me.time, me.changed = w.Time, true; w.Subresource == scale {
-			me.time = ""
-		}
+		me.time, me.changed = w.time(), true
 	}
 	return managers.withoutEmpty().limit(), nil
 }
