@@ -259,6 +259,18 @@ func TestOpenAPIForms(t *testing.T) {
 	}
 }
 
+// TestOpenAPINames looks for kinds by the names that generated clients know from 1.25, which
+// are not those of the groups.
+func TestOpenAPINames(t *testing.T) {
+	definitions, _ := startServer(t, nil).get("/openapi/v2").field(t, "definitions").(map[string]any)
+	for _, name := range []string{"api.core.v1.Pod", "api.rbac.v1.Role", "api.flowcontrol.v1beta2.FlowSchema", "api.networking.v1.Ingress",
+		"kube-aggregator.pkg.apis.apiregistration.v1.APIService"} {
+		if definitions["io.k8s."+name] == nil {
+			t.Errorf("no definition io.k8s.%s", name)
+		}
+	}
+}
+
 // TestManyServersInOneProcess starts several servers and checks that they share nothing.
 func TestManyServersInOneProcess(t *testing.T) {
 	a, b := startServer(t, nil), startServer(t, nil)

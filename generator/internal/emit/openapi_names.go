@@ -74,6 +74,9 @@ func (n componentNames) of(dir, name string) string {
 	case "apiregistration":
 		return n.base + ".kube-aggregator.pkg.apis." + group + "." + version + "." + name
 	}
+	if group, _, _ = strings.Cut(group, "."); group == "internal" { // rbac.authorization is published as rbac
+		group = "apiserverinternal"
+	}
 	return n.base + ".api." + group + "." + version + "." + name
 }
 
