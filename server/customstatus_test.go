@@ -1,6 +1,9 @@
 package server_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The elements of a list may repeat in the status, as in 1.25, but not elsewhere.
 func TestCustomStatusRepeats(t *testing.T) {
@@ -35,4 +38,16 @@ func TestCustomScaleOfNothing(t *testing.T) {
 		{"scaled", "GET", free + "/f", "", "", 200, `"spec":{"group":{"size":3}}`},
 		{"scale is there", "GET", free + "/f/scale", "", "", 200, `"spec":{"replicas":3}`},
 	})
+}
+
+// In a table null is a text in columns of texts, and no cell in others.
+func TestCustomCellsOfNull(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, `,"additionalPrinterColumns":[
+		{"name":"A","type":"string","jsonPath":".a"},{"name":"B","type":"integer","jsonPath":".a"},{"name":"C","type":"string","jsonPath":".none"}]`)
+	h.post(shopWidgets, widget("w", `,"a":null`)).expect(t, 201, "")
+	table := h.send("GET", shopWidgets+"/w", "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	if want := `"cells":["w","<no value>",null,null]`; !strings.Contains(string(table.body), want) {
+		t.Errorf("no %s in %s", want, table.body)
+	}
 }

@@ -23,6 +23,7 @@ func TestTokenRequest(t *testing.T) {
 		{"bound to nothing", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"p"}}}`, 404, `"kind":"pods"`},
 		{"bound to a pod, in any version of the core group", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v2","kind":"Pod","name":"p"}}}`, 404, `"kind":"pods"`},
 		{"bound to a pod of another group", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"apps/v1","kind":"Pod","name":"p"}}}`, 400, "cannot bind"},
+		{"bound to a pod without a name", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Pod"}}}`, 400, "boundObjectRef.name"},
 		{"bound to a config map", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"ConfigMap","name":"p"}}}`, 400, "cannot bind"},
 		{"secret", "POST", "/api/v1/namespaces/default/secrets", "", `{"metadata":{"name":"s"}}`, 201, ""},
 		{"other secret", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"s","uid":"x"}}}`, 409, `"kind":"Secret"`},

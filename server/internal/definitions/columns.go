@@ -78,7 +78,7 @@ func cellText(v document.Value) string {
 	case document.String:
 		return v.Text()
 	case document.Null:
-		return "<nil>"
+		return "<no value>" // as in 1.25
 	case document.Number:
 		if n, whole := v.Int(); whole {
 			return strconv.FormatInt(n, 10)

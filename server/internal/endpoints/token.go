@@ -151,6 +151,9 @@ func (x *Endpoints) bindToken(ctx context.Context, t front.Target, ref document.
 		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of the core group", t.Name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
 	}
 	name := ref.Get("name").Text()
+	if name == "" {
+		return api.BadRequest("cannot bind token for serviceaccount %q: boundObjectRef.name is missing", t.Name)
+	}
 	obj, release, err := x.reader.Get(ctx, "", plural, t.Namespace, name)
 	defer release()
 	if err != nil {
