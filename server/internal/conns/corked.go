@@ -94,11 +94,8 @@ func newBuffers() *sync.Pool {
 
 type connKey struct{}
 
-// WithConn lets requests find their connection, and listen: the ConnContext of net/http.
+// WithConn lets requests find their connection: the ConnContext of net/http.
 func WithConn(ctx context.Context, c net.Conn) context.Context {
-	if k, ok := c.(*keptConn); ok {
-		ctx, k.gone = context.WithCancel(context.WithValue(ctx, keptKey{}, k))
-	}
 	if t, ok := rawConn(c).(*CorkedConn); ok {
 		return context.WithValue(ctx, connKey{}, t)
 	}

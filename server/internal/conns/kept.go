@@ -32,9 +32,6 @@ type keptConn struct {
 	idle     atomic.Bool // until the first byte of the next request
 	until    time.Time   // of an idle connection, when it is closed
 	letGo    atomic.Int32
-	gone     func()      // ends the contexts of requests
-	endless  atomic.Bool // reads of a request have no deadline
-	hearing
 }
 
 // The states of letGo.
@@ -50,9 +47,6 @@ var errRests = errors.New("the connection waits for its next request")
 func NoteState(c net.Conn, s http.ConnState) {
 	if c, ok := c.(*keptConn); ok {
 		c.idle.Store(s == http.StateIdle)
-		if s == http.StateIdle || s == http.StateHijacked {
-			c.stopListening()
-		}
 	}
 }
 
@@ -63,20 +57,15 @@ func (c *keptConn) SetReadDeadline(t time.Time) error {
 		if soon := time.Now().Add(c.listener.resting); t.IsZero() || soon.Before(t) {
 			t = soon
 		}
-	} else {
-		c.endless.Store(t.IsZero())
 	}
 	return c.Conn.SetReadDeadline(t)
 }
 
 func (c *keptConn) Read(p []byte) (int, error) {
-	if len(p) == 1 && c.endless.Swap(false) && c.mayListen() {
-		return 0, nil // of another read of one byte too, which is repeated
-	}
 	if c.room == 0 {
 		c.room = len(p)
 	}
-	n, err := c.readOn(p)
+	n, err := c.Conn.Read(p)
 	if !c.idle.Load() {
 		return n, err
 	}

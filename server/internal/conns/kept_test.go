@@ -22,7 +22,6 @@ type keeper struct {
 	listener *Listener
 	http     *http.Server
 	served   atomic.Int64
-	listens  atomic.Bool // each request listens
 }
 
 func newKeeper(t *testing.T, idle time.Duration) *keeper {
@@ -47,9 +46,6 @@ func newKeeper(t *testing.T, idle time.Duration) *keeper {
 	}}
 	k.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if k.listens.Load() {
-			Listen(r)
-		}
 		if r.TLS == nil || r.ProtoMajor == 1 && Of(r) == nil || err != nil {
 			t.Errorf("the request has the connection %v, TLS %v, error %v", Of(r), r.TLS, err)
 		}
@@ -129,7 +125,6 @@ func TestKept(t *testing.T) {
 		want(t, c, "/b ", "T", " /b HTTP/1.1\r\nHost: h\r\n\r\n")
 		k.resting(1)
 		k.served.Store(int64(round + 1))
-		k.listens.Store(true)
 	}
 }
 
@@ -168,49 +163,6 @@ func TestKeptEnds(t *testing.T) {
 				k.resting(0)
 			}
 		})
-	}
-}
-
-// TestClientGoes: the context of a request that listens ends when the client goes, and not
-// while it waits, whatever it sends meanwhile.
-func TestClientGoes(t *testing.T) {
-	k := newKeeper(t, time.Minute)
-	for name, request := range map[string]string{
-		"get":  "GET /a HTTP/1.1\r\nHost: h\r\n\r\n",
-		"post": "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nabcde",
-		"next": "GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\n",
-	} {
-		for how, leave := range map[string]func(*tls.Conn) error{
-			"closes":      (*tls.Conn).Close,
-			"says so":     (*tls.Conn).CloseWrite,
-			"closes half": func(c *tls.Conn) error { return c.NetConn().(*net.TCPConn).CloseWrite() },
-			"resets": func(c *tls.Conn) error {
-				return errors.Join(c.NetConn().(*net.TCPConn).SetLinger(0), c.NetConn().Close())
-			},
-		} {
-			t.Run(name+" "+how, func(t *testing.T) {
-				waited, ended := make(chan error, 1), make(chan struct{})
-				k.http.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-					defer close(ended)
-					_, _ = io.ReadAll(r.Body)
-					Listen(r)
-					Listen(r) // again
-					waited <- r.Context().Err()
-					<-r.Context().Done()
-				})
-				c := k.dial()
-				if _, err := io.WriteString(c, request); err != nil {
-					t.Fatal(err)
-				}
-				if err := <-waited; err != nil {
-					t.Errorf("a client that waits ends its request: %v", err)
-				}
-				if err := leave(c); err != nil {
-					t.Error(err)
-				}
-				<-ended
-			})
-		}
 	}
 }
 

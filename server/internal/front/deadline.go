@@ -2,45 +2,15 @@ package front
 
 import (
 	"context"
-	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/capstan-dev/capstan/server/internal/conns"
 )
-
-// heard is the context of a request, which ends when its client goes. The connection
-// listens to that once something waits for the end, or asks for it again and again; most
-// requests do neither.
-type heard struct {
-	context.Context // of net/http
-	of              *http.Request
-	asked           atomic.Int32 // calls of Err
-}
-
-// often is the number of calls of Err that shows that a request lasts.
-const often = 20
-
-// Done implements context.Context.
-func (h *heard) Done() <-chan struct{} {
-	conns.Listen(h.of)
-	return h.Context.Done()
-}
-
-// Err implements context.Context.
-func (h *heard) Err() error {
-	if h.asked.Add(1) == often {
-		conns.Listen(h.of)
-	}
-	return h.Context.Err()
-}
 
 // deadline is the context of a request with a limit of time. It differs from that of
 // context.WithTimeout in its cost: the timer is made when somebody waits for the end,
 // which few requests do.
 type deadline struct {
-	context.Context // a heard one
+	context.Context // of the connection
 	at              time.Time
 
 	mu     sync.Mutex

@@ -91,7 +91,6 @@ func (r *Request) warnDeprecated() bool {
 // goroutine.
 type Request struct {
 	Context  context.Context
-	heard    heard         // the first Context
 	Span     *tracing.Span // of the verb; nil for none
 	whole    *tracing.Span // of the request; nil for none
 	HTTP     *http.Request
@@ -121,9 +120,7 @@ type Request struct {
 
 // NewRequest makes the request that a router found a target for.
 func NewRequest(w http.ResponseWriter, q *http.Request, t Target, on features.Gates, l *Limits) *Request {
-	r := &Request{heard: heard{Context: q.Context(), of: q}, Features: on, limits: l, HTTP: q, Writer: w, Target: t, start: time.Now(), owed: q.ContentLength != 0, Query: Query{raw: q.URL.RawQuery}}
-	r.Context = &r.heard
-	return r
+	return &Request{Features: on, limits: l, Context: q.Context(), HTTP: q, Writer: w, Target: t, start: time.Now(), owed: q.ContentLength != 0, Query: Query{raw: q.URL.RawQuery}}
 }
 
 // Method is the HTTP method with HEAD read as GET (specification, verb table).
