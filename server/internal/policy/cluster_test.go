@@ -121,7 +121,7 @@ func TestDataSize(t *testing.T) {
 	encoded := func(size int) string { return base64.StdEncoding.EncodeToString(make([]byte, size)) }
 	runCreate(t, "", []createCase{
 		{"texts", object("ConfigMap", `"data":{"a":"`+half+`","b":"`+half+`"}`), ""},
-		{"texts and bytes", object("ConfigMap", `"data":{"a":"`+half+`","b":"`+half+`"},"binaryData":{"c":"YQ=="}`), ": TooLong"},
+		{"texts and bytes", object("ConfigMap", `"data":{"a":"`+half+`","b":"`+half+`"},"binaryData":{"c":"YQ=="}`), "[]: TooLong"},
 		{"secret", object("Secret", `"data":{"a":"`+encoded(1<<20)+`"}`), ""},
 		{"one byte more", object("Secret", `"data":{"a":"`+encoded(1<<20+1)+`"}`), "data: TooLong"},
 	})

@@ -21,7 +21,7 @@ func (Policy) ValidateConfigMap(obj, _ document.Value) []schema.Cause {
 		}
 	}
 	if dataSize(data, false)+dataSize(binary, true) > maxData {
-		c.TooLong("", maxData)
+		c.TooLong("[]", maxData) // all of the object
 	}
 	return c.Causes
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -23,7 +24,9 @@ func (Policy) CreatePersistentVolume(obj document.Value) {
 func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
+	c.accessModes(spec.Get("accessModes"))
 	c.persistentSource(obj.At("metadata", "name").Text(), spec)
+	c.mountOptions(obj.At("metadata", "annotations"), spec)
 	if !old.Exists() {
 		return c.Causes
 	}
@@ -55,6 +58,33 @@ func sameSource(name string, now, before document.Value) bool {
 func (c *causes) fixed(field string, now, before document.Value) {
 	if !document.Equal(now, before) {
 		c.InvalidAt(field, now, "field is immutable")
+	}
+}
+
+// accessModes checks that a mode for a single pod is the only one.
+func (c *causes) accessModes(modes document.Value) {
+	var single, other bool
+	for _, mode := range modes.Elements() {
+		if mode.Equals("ReadWriteOncePod") {
+			single = true
+		} else {
+			other = true
+		}
+	}
+	if single && other {
+		c.Forbidden(modes.Path(), "may not use ReadWriteOncePod with other access modes")
+	}
+}
+
+// mountedWithOptions are the sources for which the annotation with mount options counts.
+var mountedWithOptions = []string{"gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder",
+	"cephfs", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk"}
+
+// mountOptions refuses the annotation with mount options where the source has none.
+func (c *causes) mountOptions(annotations, spec document.Value) {
+	const annotation = "volume.beta." + labelDomain + "/mount-options"
+	if source, _ := spec.Chosen(); annotations.Get(annotation).Exists() && !slices.Contains(mountedWithOptions, source) {
+		c.Forbidden("metadata.annotations."+annotation, "may not specify mount options for this volume type")
 	}
 }
 

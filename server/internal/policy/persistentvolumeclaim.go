@@ -112,6 +112,7 @@ func (c *causes) claimSpec(spec document.Value) {
 		c.Required(member(spec, "accessModes"), "at least 1 access mode is required")
 		c.PlaceAt(before, member(spec, "volumeName")) // before the selector, which comes before the modes themselves
 	}
+	c.accessModes(spec.Get("accessModes"))
 	field := member(spec, "resources") + "[storage]"
 	if size := spec.At("resources", "requests", "storage"); size.Exists() {
 		c.positive(field, size)

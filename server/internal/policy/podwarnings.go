@@ -110,8 +110,11 @@ func (Policy) WarnPod(obj, old document.Value) []string {
 }
 
 // WarnPodTemplate is WarnPod for the pods of a stored template.
-func (Policy) WarnPodTemplate(obj, _ document.Value) []string {
+func (Policy) WarnPodTemplate(obj, old document.Value) []string {
 	var w warnings
+	if !touched(obj, old) {
+		return w
+	}
 	w.template(obj.Get("template"))
 	return w
 }

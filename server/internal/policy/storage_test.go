@@ -23,7 +23,16 @@ func TestPersistentVolume(t *testing.T) {
 		{"local with affinity", with("local: {path: /x}, " + affinity), ""},
 		{"affinity", with(host + ", nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}}"),
 			"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values: Required"},
+		{"modes that exclude each other", "spec: {accessModes: [ReadWriteOncePod, ReadWriteOnce], capacity: {storage: 1Gi}, " + host + "}", "spec.accessModes: NotSupported; spec.accessModes: Forbidden"},
+		{"one mode of its own", "spec: {accessModes: [ReadWriteOncePod], capacity: {storage: 1Gi}, " + host + "}", "spec.accessModes: NotSupported"},
 		{"csi secret", with("csi: {driver: d, volumeHandle: h, nodePublishSecretRef: {name: A}}"), "spec.csi.nodePublishSecretRef.name: Invalid; spec.csi.nodePublishSecretRef.namespace: Required"},
+	})
+	options := "metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden"
+	runCreate(t, "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v, annotations: {volume.beta.kubernetes.io/mount-options: ro}}\n", []createCase{
+		{"mount options", with("nfs: {server: s, path: /}"), ""},
+		{"mount options of a host path", with(host), options},
+		{"mount options of a driver", with("csi: {driver: d, volumeHandle: h}"), options},
+		{"mount options without a source", with(""), "spec: Required; " + options},
 	})
 	runUpdate(t, head, []updateCase{
 		{"class", with(host), with(host + ", storageClassName: c, mountOptions: [a]"), ""},
@@ -65,6 +74,7 @@ func TestPersistentVolumeClaim(t *testing.T) {
 	runCreate(t, head, []createCase{
 		{"right", with("storageClassName: ''"), ""},
 		{"nothing", "spec: {}", "spec.accessModes: Required; spec.resources[storage]: Required"},
+		{"modes that exclude each other", "spec: {accessModes: [ReadWriteMany, ReadWriteOncePod], resources: {requests: {storage: 1Gi}}}", "spec.accessModes: NotSupported; spec.accessModes: Forbidden"},
 		{"zero", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 0}}}", "spec.resources[storage]: Invalid"},
 		{"class", with("storageClassName: A"), "spec.storageClassName: Invalid"},
 		{"selector", with("selector: {matchExpressions: [{key: a, operator: In}]}"), "spec.selector.matchExpressions[0].values: Required"},
