@@ -245,6 +245,12 @@ func TestWhoMayDoWhat(t *testing.T) {
 // TestOpenAPIForms requests the documents as clients of several ages do.
 func TestOpenAPIForms(t *testing.T) {
 	h := startServer(t, nil)
+	for _, path := range []string{"/openapi/v2", "/openapi/v3/apis/apps/v1"} {
+		if got := h.send("GET", path, "", nil, "Accept", "application/yaml"); got.code != 406 {
+			t.Errorf("%s as YAML: %d", path, got.code)
+		}
+		h.send("GET", path, "", nil, "Accept", "text/html,*/*;q=0.1").expect(t, 200, "")
+	}
 	for _, test := range []struct{ path, accept, want, begins string }{
 		{"/openapi/v2", "", "application/json", "{"},
 		{"/openapi/v2", "application/json", "application/json", "{"},

@@ -185,7 +185,7 @@ func TestExtensionServer(t *testing.T) {
 			t.Errorf("%s, which may be another path for the server: %d %s", path, got.code, got.body)
 		}
 	}
-	h.awaitAnswer("/metrics", `apiserver_request_total{code="201",component="apiserver",dry_run="",group="wardle.example.com",resource="flunders",scope="namespace",subresource="",verb="POST",version="v1alpha1"} `)
+	h.awaitAnswer("/metrics", `apiserver_request_total{code="201",component="apiserver",dry_run="",group="wardle.example.com",resource="flunders",scope="resource",subresource="",verb="POST",version="v1alpha1"} `)
 	h.delete(registrations + "/v1alpha1.wardle.example.com")
 	h.get(wardle+"/flunders").expect(t, 404, "")
 }

@@ -26,6 +26,8 @@ func TestPatchFieldValidation(t *testing.T) {
 		{"JSON, of no version", "json-patch", `[{"op":"remove","path":"/apiVersion"}]`, `unknown field "data"; unknown field "metadata"`, true},
 		{"JSON", "json-patch", `[{"op":"add","path":"/data/k","value":"3","foo":1},{"op":"add","path":"/nosuch","value":1}]`, `json patch unknown field "[0].foo"; unknown field "nosuch"`, false},
 		{"JSON twice", "json-patch", ` [ {"op":"add","path":"/data/k","value":"3","value":"4","foo":1,"op":"add"}]`, `json patch duplicate field "[0].value"; json patch unknown field "[0].foo"; json patch duplicate field "[0].op"`, false},
+		{"JSON, twice in a value", "json-patch", `[{"op":"add","path":"/data","value":{"k":"3","k":"4"}},{"op":"test","path":"/kind","value":"ConfigMap","foo":1}]`,
+			`json patch duplicate field "[0].value.k"; json patch unknown field "[1].foo"; duplicate field "data.k"`, false},
 		{"nothing", "merge-patch", `{"data":{"k":null}}`, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -37,22 +37,24 @@ func TestMetrics(t *testing.T) {
 	h.send("POST", maps+"?dryRun=All", "application/json", []byte(`{"metadata":{"name":"b"}}`))
 	h.send("GET", maps, "", nil)
 	h.send("GET", maps+"/none", "", nil)
+	h.send("DELETE", maps+"?labelSelector=none", "", nil)
 	h.send("GET", "/healthz/ping", "", nil)
 	h.send("GET", "/nowhere/at/all", "", nil)
 	h.send("PURGE", "/nowhere/else", "", nil)
 	got := h.figures()
 	const of = `component="apiserver",dry_run="",group="",resource="configmaps",scope=`
 	for name, want := range map[string]string{
-		`apiserver_request_total{code="201",` + of + `"namespace",subresource="",verb="POST",version="v1"`:                                                                "2",
-		`apiserver_request_total{code="201",component="apiserver",dry_run="All",group="",resource="configmaps",scope="namespace",subresource="",verb="POST",version="v1"`: "1",
-		`apiserver_request_total{code="200",` + of + `"namespace",subresource="",verb="LIST",version="v1"`:                                                                "1",
-		`apiserver_request_total{code="404",` + of + `"resource",subresource="",verb="GET",version="v1"`:                                                                  "1",
-		`apiserver_request_total{code="404",component="apiserver",dry_run="",group="",resource="",scope="",subresource="",verb="GET",version=""`:                          "1",
-		`apiserver_request_total{code="404",component="apiserver",dry_run="",group="",resource="",scope="",subresource="",verb="other",version=""`:                        "1",
-		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="",scope="",subresource="/healthz",verb="GET",version=""`:                  "1",
-		`apiserver_request_duration_seconds_count{` + of + `"namespace",subresource="",verb="POST",version="v1"`:                                                          "2",
-		`apiserver_current_inflight_requests{request_kind="mutating"`:                                                                                                     "0",
-		`apiserver_storage_objects{resource="configmaps"`:                                                                                                                 "3", // one is the server's
+		`apiserver_request_total{code="201",` + of + `"resource",subresource="",verb="POST",version="v1"`:                                                                "2",
+		`apiserver_request_total{code="200",` + of + `"namespace",subresource="",verb="DELETE",version="v1"`:                                                             "1",
+		`apiserver_request_total{code="201",component="apiserver",dry_run="All",group="",resource="configmaps",scope="resource",subresource="",verb="POST",version="v1"`: "1",
+		`apiserver_request_total{code="200",` + of + `"namespace",subresource="",verb="LIST",version="v1"`:                                                               "1",
+		`apiserver_request_total{code="404",` + of + `"resource",subresource="",verb="GET",version="v1"`:                                                                 "1",
+		`apiserver_request_total{code="404",component="apiserver",dry_run="",group="",resource="",scope="",subresource="",verb="GET",version=""`:                         "1",
+		`apiserver_request_total{code="404",component="apiserver",dry_run="",group="",resource="",scope="",subresource="",verb="other",version=""`:                       "1",
+		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="",scope="",subresource="/healthz",verb="GET",version=""`:                 "1",
+		`apiserver_request_duration_seconds_count{` + of + `"resource",subresource="",verb="POST",version="v1"`:                                                          "2",
+		`apiserver_current_inflight_requests{request_kind="mutating"`:                                                                                                    "0",
+		`apiserver_storage_objects{resource="configmaps"`:                                                                                                                "3", // one is the server's
 		`capstan_store_healthy`: "1",
 	} {
 		if got[name] != want {

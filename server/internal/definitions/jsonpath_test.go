@@ -50,6 +50,24 @@ func TestJSONPath(t *testing.T) {
 	}
 }
 
+// TestTextCells: a column of texts shows a value of any type.
+func TestTextCells(t *testing.T) {
+	doc, err := document.DecodeAny([]byte(`{"text":"a","n":1.50,"on":true,"null":null,"list":[1,"b"],"map":{"k":"v"}}`), document.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer doc.Release()
+	for path, want := range map[string]any{".text": "a", ".n": "1.5", ".on": "true", ".null": "<no value>", ".list": `[1,"b"]`, ".map": `{"k":"v"}`, ".none": nil} {
+		p, err := parsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cellOf("string", p)(doc.Root()); got != want {
+			t.Errorf("%s shows %v, want %v", path, got, want)
+		}
+	}
+}
+
 func FuzzJSONPath(f *testing.F) {
 	doc, err := document.DecodeAny([]byte(`{"a":[1,{"b":"x"}],"c":null}`), document.Limits{})
 	if err != nil {

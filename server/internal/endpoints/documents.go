@@ -93,11 +93,14 @@ func (x *Endpoints) respondAggregated(r *front.Request, snapshot *catalog.Snapsh
 
 // OpenAPI2 answers /openapi/v2: JSON, or the binary form for clients that accept it.
 func (x *Endpoints) OpenAPI2(r *front.Request) error {
-	snapshot := x.catalog.Snapshot()
-	if strings.Contains(r.HTTP.Header.Get("Accept"), api.BinaryAccept) {
+	snapshot, accept := x.catalog.Snapshot(), r.HTTP.Header.Get("Accept")
+	if strings.Contains(accept, api.BinaryAccept) {
 		doc := x.custom.Second(snapshot, true)
 		doc.Hash += "-binary"
 		return x.cached(r, api.BinaryType, doc)
+	}
+	if !codec.AcceptsJSON(accept) {
+		return api.NotAcceptable([]string{"application/json", api.BinaryAccept})
 	}
 	return x.cached(r, "application/json", x.custom.Second(snapshot, false))
 }
@@ -137,9 +140,16 @@ func (x *Endpoints) OpenAPI3Index(r *front.Request) error {
 	return r.Send(http.StatusOK, "application/json", body)
 }
 
+// binaryThird is the binary form of the third version. Clients that accept nothing else
+// read JSON too.
+const binaryThird = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
+
 // openAPI3 answers one document. A request with its hash gets an answer that may be
 // cached for ever.
 func (x *Endpoints) openAPI3(r *front.Request, path string, doc discovery.Text) error {
+	if accept := r.HTTP.Header.Get("Accept"); !codec.AcceptsJSON(accept) && !codec.Accepts(accept, binaryThird) {
+		return api.NotAcceptable([]string{"application/json"})
+	}
 	if hash := r.Query.Get("hash"); hash != "" {
 		if hash != doc.Hash {
 			r.Writer.Header().Set("Location", "/openapi/v3/"+path+"?hash="+doc.Hash)

@@ -41,7 +41,7 @@ func keyOfRequest(r *Request) metrics.Key {
 	if t.Row == nil {
 		k.Sub = t.EndpointPath
 	} else {
-		k.Scope = scopeOf(t)
+		k.Scope = scopeOf(r)
 	}
 	if r.mutating() && r.Query.Get("dryRun") != "" {
 		k.DryRun = true
@@ -49,10 +49,10 @@ func keyOfRequest(r *Request) metrics.Key {
 	return k
 }
 
-// scopeOf is the part of the objects that a target has.
-func scopeOf(t *Target) string {
-	switch {
-	case t.Name != "":
+// scopeOf is the part of the objects that a request is for: a create is for one.
+func scopeOf(r *Request) string {
+	switch t := &r.Target; {
+	case t.Name != "" || r.verb() == "create":
 		return "resource"
 	case t.Namespace != "":
 		return "namespace"
@@ -75,10 +75,8 @@ func metricVerb(r *Request) string {
 			return "APPLY"
 		}
 		return "PATCH"
-	case "delete":
+	case "delete", "deletecollection": // which the scope shows
 		return "DELETE"
-	case "deletecollection":
-		return "DELETECOLLECTION"
 	case "list":
 		return "LIST"
 	case "watch":

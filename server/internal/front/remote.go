@@ -61,7 +61,7 @@ func remoteFigures(r *Request) metrics.Key {
 		name += "/" + t.unserved.Subresource
 	}
 	if documents := t.Remote.Documents; documents != nil && documents.Names[name] {
-		k.Resource.Plural, k.Sub, k.Scope = t.unserved.Resource, t.unserved.Subresource, scopeOf(t)
+		k.Resource.Plural, k.Sub, k.Scope = t.unserved.Resource, t.unserved.Subresource, scopeOf(r)
 	}
 	return k
 }

@@ -74,7 +74,7 @@ func (f *Front) traceVerb(r *Request) (end func()) {
 	}
 	outside := r.Context
 	r.Context, r.Span = tracing.Start(outside, name)
-	scope := scopeOf(&r.Target)
+	scope := scopeOf(r)
 	for _, field := range [...][2]string{{"accept", r.HTTP.Header.Get("Accept")}, {"audit-id", r.auditID()}, {"client", sources(r.HTTP)[0]}, {"api-group", a.Group}, {"api-version", a.Version},
 		{"name", a.Name}, {"subresource", a.Subresource}, {"namespace", a.Namespace}, {"protocol", r.HTTP.Proto}, {"resource", a.Resource}, {"scope", scope},
 		{"url", r.HTTP.URL.Path}, {"user-agent", r.HTTP.UserAgent()}, {"verb", metricVerb(r)}} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -185,7 +186,7 @@ func (p *patchBody) checkOperations() {
 	document.EachElement(compact.Bytes(), func(operation []byte) bool {
 		i++
 		var known [len(operationFields)]bool
-		document.EachMember(operation, func(name, _ []byte) bool {
+		document.EachMember(operation, func(name, value []byte) bool {
 			switch field := slices.Index(operationFields[:], string(name)); {
 			case field < 0:
 				p.problems = append(p.problems, fmt.Sprintf("json patch unknown field \"[%d].%s\"", i, name))
@@ -193,6 +194,13 @@ func (p *patchBody) checkOperations() {
 				p.problems = append(p.problems, fmt.Sprintf("json patch duplicate field \"[%d].%s\"", i, name))
 			default:
 				known[field] = true
+				for _, repeated := range document.Repeated(value, p.limits) {
+					dot := "."
+					if strings.HasPrefix(repeated.Path, "[") {
+						dot = ""
+					}
+					p.problems = append(p.problems, fmt.Sprintf("json patch duplicate field \"[%d].%s%s%s\"", i, name, dot, repeated.Path))
+				}
 			}
 			return len(p.problems) < maxPatchProblems
 		})
