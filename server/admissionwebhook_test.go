@@ -153,6 +153,25 @@ func TestValidatingWebhookVersions(t *testing.T) {
 	if got, n := v.last(); n != 1 || !strings.Contains(got, `"kind":{"group":"autoscaling","kind":"Scale","version":"v1"}`) || !strings.Contains(got, `"subResource":"scale"`) {
 		t.Errorf("%d reviews: %s", n, got)
 	}
+	// It sees the scale that comes of what was sent.
+	h.send("PUT", "/apis/apps/v1/namespaces/default/deployments/d/scale", "application/json", []byte(`{"metadata":{"name":"d"},"spec":{"replicas":5},"status":{"replicas":9}}`)).expect(t, 200, "")
+	got, _ = v.last()
+	var review struct {
+		Object struct {
+			Metadata struct{ UID, ResourceVersion string }
+			Spec     struct{ Replicas int }
+			Status   struct {
+				Replicas int
+				Selector string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(got), &review); err != nil {
+		t.Fatal(err)
+	}
+	if o := review.Object; o.Metadata.UID == "" || o.Metadata.ResourceVersion == "" || o.Spec.Replicas != 5 || o.Status.Replicas != 0 || o.Status.Selector != "a=b" {
+		t.Errorf("the reviewed scale is not that of the object: %s", got)
+	}
 }
 
 // A hostile webhook is refused in bounded time; one that may be ignored is.

@@ -115,6 +115,9 @@ func TestMutatingWebhookVersions(t *testing.T) {
 		{"deployment", "POST", deployments, "", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, ""},
 		{"a scale", "PATCH", deployments + "/d/scale", mergeType, `{"spec":{"replicas":2}}`, 200, `"replicas":9`},
 		{"of the object", "GET", deployments + "/d", "", "", 200, `"replicas":9`},
+		{"which is a change", "GET", deployments + "/d", "", "", 200, `"generation":2,`},
+		{"the same scale again", "PATCH", deployments + "/d/scale", mergeType, `{"spec":{"replicas":3}}`, 200, `"replicas":9`},
+		{"which is none", "GET", deployments + "/d", "", "", 200, `"generation":2,`},
 		{"another version", "POST", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", "", autoscalerV2, 201, `"maxReplicas":77`},
 	})
 }

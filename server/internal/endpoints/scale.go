@@ -94,15 +94,22 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 		if err := setReplicas(e, t, obj, scale); err != nil {
 			return document.Value{}, err
 		}
-		before, err := scaleOf(t, e.Was)
+		made := func(obj document.Value) (document.Value, error) {
+			text, err := scaleOf(t, obj)
+			if err != nil {
+				return document.Value{}, err
+			}
+			doc, err := document.ReadStored(t.Sub.Table, t.Sub.Type, text)
+			if err != nil {
+				return document.Value{}, err
+			}
+			return e.Keep(doc), nil
+		}
+		old, err := made(e.Was)
 		if err != nil {
 			return document.Value{}, err
 		}
-		old, err := document.ReadStored(t.Sub.Table, t.Sub.Type, before)
-		if err != nil {
-			return document.Value{}, err
-		}
-		e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: e.Keep(old), Apply: func() error { return setReplicas(e, t, obj, scale) }}
+		e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: old, Apply: func() error { return setReplicas(e, t, obj, scale) }, Made: made}
 		return obj, nil
 	}})
 	if err != nil {

@@ -23,6 +23,9 @@ type Via struct {
 	Subresource string
 	Obj, Old    document.Value
 	Apply       func() error // makes the change of Obj one of the object; nil if it has no effect
+
+	// Made is Obj as the object has become, for the validating plug-ins; nil for Obj itself.
+	Made func(obj document.Value) (document.Value, error)
 }
 
 // admission is the write as admission plug-ins see it.

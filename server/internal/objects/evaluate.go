@@ -234,6 +234,13 @@ func (e *Evaluation) admit() error {
 // check runs the validating admission plug-ins on the valid object.
 func (e *Evaluation) check() error {
 	r := e.admission()
+	if e.Via != nil && e.Via.Made != nil {
+		made, err := e.Via.Made(e.obj)
+		if err != nil {
+			return err
+		}
+		r.Object = made
+	}
 	if r.Name == "" && e.generated { // by now it is known
 		r.Name = e.obj.Get("metadata").Get("name").Text()
 	}
