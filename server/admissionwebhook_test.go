@@ -153,7 +153,7 @@ func TestValidatingWebhookVersions(t *testing.T) {
 	if got, n := v.last(); n != 1 || !strings.Contains(got, `"kind":{"group":"autoscaling","kind":"Scale","version":"v1"}`) || !strings.Contains(got, `"subResource":"scale"`) {
 		t.Errorf("%d reviews: %s", n, got)
 	}
-	// It sees the scale that comes of what was sent.
+	// It sees the scale of the changed object.
 	h.send("PUT", "/apis/apps/v1/namespaces/default/deployments/d/scale", "application/json", []byte(`{"metadata":{"name":"d"},"spec":{"replicas":5},"status":{"replicas":9}}`)).expect(t, 200, "")
 	got, _ = v.last()
 	var review struct {

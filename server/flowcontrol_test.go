@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -72,6 +73,48 @@ func flowServer(t *testing.T) *harness {
 		c.Shorten(func(d *server.Durations) { d.Future = 20 * time.Second })
 	})
 	return h
+}
+
+// TestFlowSchemasByPrecedence: tables show flow schemas in the order in which they are
+// tried, other lists in that of their names.
+func TestFlowSchemasByPrecedence(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.DisablePriorityAndFairness = false })
+	names := func(version, query string, header ...string) (all []string) {
+		t.Helper()
+		got := h.send("GET", "/apis/flowcontrol.apiserver.k8s.io/"+version+"/flowschemas"+query, "", nil, header...)
+		got.expect(t, http.StatusOK, "")
+		var list struct {
+			Rows  []struct{ Cells []any }
+			Items []struct{ Metadata struct{ Name string } }
+		}
+		if err := json.Unmarshal(got.body, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range list.Rows {
+			all = append(all, row.Cells[0].(string))
+		}
+		for _, item := range list.Items {
+			all = append(all, item.Metadata.Name)
+		}
+		return all
+	}
+	table := []string{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}
+	for _, version := range []string{"v1beta2", "v1beta1"} {
+		got := names(version, "", table...)
+		if last := len(got) - 1; last < 5 || got[0] != "exempt" || got[1] != "probes" || got[last] != "catch-all" || got[last-1] != "global-default" {
+			t.Errorf("a table of %s: %v", version, got)
+		}
+		equal := slices.IndexFunc(got, func(name string) bool { return name == "kube-controller-manager" })
+		if equal < 0 || got[equal+1] != "kube-scheduler" {
+			t.Errorf("equal numbers: %v", got)
+		}
+	}
+	if got := names("v1beta2", ""); got[0] != "catch-all" || !slices.IsSorted(got) {
+		t.Errorf("a list: %v", got)
+	}
+	if got := names("v1beta2", "?labelSelector=none", table...); len(got) != 0 {
+		t.Errorf("nothing: %v", got)
+	}
 }
 
 // TestFlowHeaders: answers name the flow schema and the level of their request, whatever

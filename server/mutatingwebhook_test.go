@@ -139,6 +139,34 @@ func TestMutatingWebhookSeesLaterChanges(t *testing.T) {
 	}
 }
 
+// A new custom object has no creationTimestamp, neither before nor after a webhook has
+// changed it, and in another version.
+func TestMutatingWebhooksSeeNewCustomObjects(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(widgetSchema, `},{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":`+widgetSchema+`}`)
+	v := newMutator(t, func(string, map[string]any) string {
+		return `[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`
+	})
+	for _, name := range []string{"first", "second"} {
+		h.mutateBy(v, name, reviewRule(`"CREATE"`, "shop.example.com", "v1", "widgets"), "")
+	}
+	for i, path := range []string{shopWidgets, strings.Replace(shopWidgets, "/v1/", "/v2/", 1)} {
+		h.post(path, strings.Replace(widget(fmt.Sprintf("w%d", i), `,"spec":{"name":"abc"}`), "/v1", fmt.Sprintf("/v%d", i+1), 1)).expect(t, 201, "")
+		v.mu.Lock()
+		if len(v.requests) != 2 {
+			t.Errorf("%s: %d reviews", path, len(v.requests))
+		}
+		for _, request := range v.requests {
+			meta := request["object"].(map[string]any)["metadata"].(map[string]any)
+			if value, ok := meta["creationTimestamp"]; ok {
+				t.Errorf("%s: created at %v", path, value)
+			}
+		}
+		v.requests = nil
+		v.mu.Unlock()
+	}
+}
+
 // Mutating webhooks see objects as they were sent, with defaults: the server sets its own
 // fields after them, and validating webhooks see those.
 func TestMutatingWebhooksComeBeforeTheServersFields(t *testing.T) {

@@ -166,6 +166,7 @@ type Column struct {
 	Name, Type, Format, Description string
 	Priority                        int
 	Path                            string   // ".status.phase": the value at that path; "" for the object itself, for a Cell
+	Orders                          bool     // the rows of a list are in the order of the numbers at the path
 	Absent                          string   // text in place of an absent or empty value; "" for the usual one
 	Cell                            CellFunc // computes the cell from the value; nil to show the value itself
 }

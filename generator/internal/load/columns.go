@@ -36,13 +36,15 @@ func (d *documents) column(n node, c *model.Column, imported bool) {
 	d.object(n, "a column", map[string]func(node){
 		"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
 		"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
-		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "shows": d.text(&c.Shows), "absent": d.text(&c.Absent),
+		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "shows": d.text(&c.Shows), "absent": d.text(&c.Absent), "orders": d.boolean(&c.Orders),
 	})
 	switch {
 	case c.Path == "" && c.Cell == "" && c.Shows == "":
 		d.failOf(model.OfColumn, c.Pos, "give it one of them", "the column %q has neither path, shows nor cell", c.Name)
 	case c.Shows != "" && c.Path+c.Cell != "":
 		d.failOf(model.OfColumn, c.Pos, "drop one of them: self.spec.x in shows is .spec.x", "the column %q has shows, and a path or cell", c.Name)
+	case c.Orders && c.Path == "":
+		d.failOf(model.OfColumn, c.Pos, "give it the path of a number", "the column %q orders rows without a path", c.Name)
 	case c.Absent != "" && c.Cell+c.Shows != "":
 		d.failOf(model.OfColumn, c.Pos, "let the cell say it", "the column %q has both cell and absent", c.Name)
 	}

@@ -123,6 +123,7 @@ type Column struct {
 	Name, Type, Format, Description string
 	Priority                        int
 	Path, Cell, Shows, Absent       string
+	Orders                          bool
 }
 
 // Selectable is a field that a fieldSelector may name.

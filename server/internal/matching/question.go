@@ -82,9 +82,9 @@ type View struct {
 // while the objects of the write do not change. Bodies of subresources with a kind of their
 // own have one version.
 func See(ctx context.Context, r *admission.Request, in *api.Resource) (*View, error) {
-	showUnset(r)
-	v := &View{In: in, Object: r.Object, Old: r.Old}
+	v, custom := &View{In: in, Object: r.Object, Old: r.Old}, r.Resource.Definition != nil && !r.OtherKind
 	if r.OtherKind || r.Resource.GV.APIVersion() == in.GV.APIVersion() {
+		v.showUnset(custom)
 		return v, nil
 	}
 	for i, obj := range [...]*document.Value{&v.Object, &v.Old} {
@@ -98,16 +98,19 @@ func See(ctx context.Context, r *admission.Request, in *api.Resource) (*View, er
 		}
 		*obj = v.made[i].Root()
 	}
+	v.showUnset(custom)
 	return v, nil
 }
 
-// showUnset shows that an object has no creationTimestamp, as 1.25 does where types are
-// built in. One that is stored gets its own.
-func showUnset(r *admission.Request) {
-	if r.Resource.Definition != nil && !r.OtherKind {
-		return
-	}
-	if meta := r.Object.Get("metadata"); meta.Exists() && !meta.Get("creationTimestamp").Exists() {
+// showUnset shows that an object has no creationTimestamp, as 1.25 does: null in one of a
+// built-in type, and none in a custom one. One that is stored gets its own.
+func (v *View) showUnset(custom bool) {
+	meta := v.Object.Get("metadata")
+	switch {
+	case !meta.Exists() || meta.Get("creationTimestamp").Kind() == document.String:
+	case custom:
+		meta.Remove("creationTimestamp")
+	default:
 		meta.SetNull("creationTimestamp")
 	}
 }

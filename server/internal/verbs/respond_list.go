@@ -2,13 +2,18 @@ package verbs
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/convert"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
@@ -269,9 +274,51 @@ func (v *Verbs) writeTable(r *front.Request, l *list, out io.Writer, buf []byte)
 	if t.Plain() {
 		none = "null"
 	}
-	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
+	row := func(dst []byte, e *store.Entry) ([]byte, error) {
 		return v.front.AppendRow(r.Context, r.Target.Row.Resource, t, dst, e)
+	}
+	if path := orderOf(r.Target.Row.Resource); path != nil {
+		return writeOrdered(r, l, out, t.AppendHead(buf, l.meta()), none, path, row)
+	}
+	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, row)
+}
+
+// orderOf is the path of the number by which the rows of a page are ordered, nil for the
+// order of the names.
+func orderOf(res *api.Resource) []string {
+	columns := res.Storage().Columns
+	if i := slices.IndexFunc(columns, func(c api.Column) bool { return c.Orders }); i >= 0 {
+		return strings.Split(columns[i].Path, ".")[1:]
+	}
+	return nil
+}
+
+// writeOrdered is writeItems for rows in the order of the numbers at a path of the stored
+// objects; of equal ones in the order of the names. Such lists are short.
+func writeOrdered(r *front.Request, l *list, out io.Writer, buf []byte, none string, path []string, row func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+	type place struct {
+		number int64
+		text   []byte
+	}
+	var rows []place
+	err := l.shown(r, func(e *store.Entry) error {
+		text, err := row(nil, e)
+		number, _ := document.Find(e.Body, path...)
+		n, _ := strconv.ParseInt(string(number), 10, 64) // 0 for none
+		rows = append(rows, place{n, text})
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(rows, func(a, b place) int { return cmp.Compare(a.number, b.number) })
+	w := newItemWriter(out, buf)
+	for _, p := range rows {
+		if err := w.add(func(dst []byte) ([]byte, error) { return append(dst, p.text...), nil }); err != nil {
+			return nil, err
+		}
+	}
+	return w.end(none), nil
 }
 
 // layout is an io.Writer for a list that is to be indented or YAML, which needs all of

@@ -23,7 +23,7 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the flow schema.", Path: ".metadata.name"},
 				{Name: "PriorityLevel", Type: "string", Description: "Priority level that matching requests are handled at.", Path: ".spec.priorityLevelConfiguration.name"},
-				{Name: "MatchingPrecedence", Type: "string", Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
+				{Name: "MatchingPrecedence", Type: "string", Orders: true, Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
 				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Path: ".spec.distinguisherMethod.type", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: expression.NewCell(&Table, 5, "self.status.conditions.map(c, c.type == \"Dangling\", c.status)[?0].orValue(\"?\")").Show},
