@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/capstan-dev/capstan/internal/quantity"
 )
 
 // formats are the named checks of strings. Each returns the mistakes.
@@ -42,6 +44,7 @@ var formats = map[string]func(string) []string{
 	"resource-name":     func(s string) []string { return badResource("resource-name", s) },
 	"schedule":          badSchedule,
 	"time-zone":         badZone,
+	"whole-quantity":    fraction,
 	"wildcard-name":     wildcardName,
 }
 
@@ -73,6 +76,15 @@ func hostName(value string) []string {
 		problems = append(problems, "must be a DNS name, not an IP address")
 	}
 	return problems
+}
+
+// fraction refuses a quantity of whole things as 1.25 does: by its thousandths, which may
+// wrap around.
+func fraction(value string) []string {
+	if q, err := quantity.Parse(value); err == nil && q.Milli()%1000 != 0 {
+		return []string{"must be an integer"}
+	}
+	return nil
 }
 
 func wildcardName(value string) []string {

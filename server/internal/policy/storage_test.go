@@ -140,6 +140,9 @@ func TestResourceQuota(t *testing.T) {
 		{"right", "spec: {hard: {pods: 5, requests.cpu: 1, count/deployments.apps: 3, requests.storage: 1Gi}}", ""},
 		{"negative", "spec: {hard: {pods: -1}}", "spec.hard[pods]: Invalid"},
 		{"fraction", "spec: {hard: {pods: 500m}}", "spec.hard[pods]: Invalid"},
+		// Amounts whose thousandths do not fit into 64 bits are those that 1.25 refuses.
+		{"wide thousandths", "spec: {hard: {pods: \"3212233079244.8599528e12\", count/configmaps: 558530435.617483T, secrets: 94811311440242646.975140261P}}", "spec.hard[count/configmaps]: Invalid; spec.hard[pods]: Invalid; spec.hard[secrets]: Invalid"},
+		{"fits", "spec: {hard: {pods: 9223372036854775, secrets: 1000m, services: 1e3, requests.cpu: 1m}}", ""},
 		{"unknown", "spec: {hard: {x: 1, storage: 1}}", "spec.hard[x]: Invalid; spec.hard[storage]: Invalid"},
 		{"scope", "spec: {hard: {pods: 1}, scopes: [NotTerminating]}", ""},
 		{"unknown scope", "spec: {scopes: [X]}", "spec.scopes: Invalid"},
