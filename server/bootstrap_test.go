@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/capstan-dev/capstan/server"
 )
@@ -52,6 +54,24 @@ func TestWhatEveryClusterHas(t *testing.T) {
 			if !strings.Contains(told, "[+]"+check+" ok\n") {
 				t.Errorf("%s does not tell of %s: %s", endpoint, check, told)
 			}
+		}
+	}
+}
+
+// The grace period is one of /livez, from the start on.
+func TestLivezGracePeriod(t *testing.T) {
+	var passed atomic.Int64
+	h := startServer(t, func(c *server.Config) {
+		c.LivezGracePeriod = time.Minute
+		c.Clock = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }
+	})
+	for _, c := range []struct {
+		after time.Duration
+		livez bool
+	}{{0, true}, {time.Minute, false}} {
+		passed.Store(int64(c.after))
+		if h.server.Excuses("livez") != c.livez || h.server.Excuses("readyz") || h.server.Excuses("healthz") {
+			t.Errorf("after %v: livez %v, readyz %v, healthz %v", c.after, h.server.Excuses("livez"), h.server.Excuses("readyz"), h.server.Excuses("healthz"))
 		}
 	}
 }

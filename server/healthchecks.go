@@ -25,13 +25,7 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 		checks = append(checks, discovery.Check{Name: "etcd-readiness", Check: s.store.Healthy}, discovery.Check{Name: "informer-sync", Check: ok})
 	}
 	for _, h := range s.controllers.Hooks() {
-		checks = append(checks, discovery.Check{Name: h.Name, Check: func() error {
-			grace := endpoint == "livez" && s.cfg.Clock().Before(s.started.Add(s.cfg.LivezGracePeriod))
-			if h.Step == nil || grace || h.Step.Finished() {
-				return nil
-			}
-			return errors.New("not finished")
-		}})
+		checks = append(checks, discovery.Check{Name: h.Name, Check: func() error { return h.Check(s.excuses(endpoint)) }})
 	}
 	if services := s.cipher.Checks(); !s.cfg.EncryptionConfigReload {
 		for i, check := range services {
@@ -54,6 +48,11 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 		}})
 	}
 	return checks
+}
+
+// excuses reports whether an endpoint excuses steps of the start that are not done yet.
+func (s *Server) excuses(endpoint string) bool {
+	return endpoint == "livez" && s.cfg.Clock().Before(s.started.Add(s.cfg.LivezGracePeriod))
 }
 
 // Live reports the failing check of /livez; nil for a server that lives.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -84,23 +85,50 @@ func testDraining(t *testing.T, code int, after, reason, text string) {
 	}
 }
 
-// TestGoaway: an HTTP/2 client has to connect again now and then; no request is lost.
+// TestGoaway: an HTTP/2 client has to connect again now and then, whatever it asks for; no
+// request is lost. One of HTTP/1 does not.
 func TestGoaway(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.GoawayChance = 0.02 })
+	old := startServer(t, func(c *server.Config) { c.GoawayChance = 0.02 })
 	h.http2()
-	addresses := map[string]bool{}
-	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { addresses[c.Conn.LocalAddr().String()] = true }})
-	for range 2000 { // as many connections as 40, give or take; one with a probability of 1e-17
-		req, _ := http.NewRequestWithContext(ctx, "GET", h.server.URL()+"/version", nil)
-		resp, err := h.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
+	const most = 2000 // one connection serves as many requests with a probability of 1e-17
+	for _, c := range []struct {
+		name, method, path, body, token string
+		code                            int
+		of                              *harness
+		again                           bool
+	}{
+		{"no resource", "GET", "/version", "", "", 200, h, true},
+		{"health", "GET", "/readyz", "", "", 200, h, true},
+		{"get", "GET", "/api/v1/namespaces/default", "", "", 200, h, true},
+		{"list", "GET", "/api/v1/namespaces", "", "", 200, h, true},
+		{"watch", "GET", "/api/v1/namespaces?watch=1", "", "", 200, h, true},
+		{"create", "POST", "/api/v1/namespaces?dryRun=All", `{"metadata":{"name":"n"}}`, "", 201, h, true},
+		{"unknown path", "GET", "/unknown", "", "", 404, h, true},
+		{"unknown user", "GET", "/version", "", "wrong", 401, h, true},
+		{"HTTP/1", "GET", "/version", "", "", 200, old, false},
+	} {
+		addresses := map[string]bool{}
+		ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { addresses[c.Conn.LocalAddr().String()] = true }})
+		for n := 0; n < most && len(addresses) < 2; n++ {
+			req, _ := http.NewRequestWithContext(ctx, c.method, c.of.server.URL()+c.path, strings.NewReader(c.body))
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer "+cmp.Or(c.token, adminToken))
+			resp, err := c.of.client.Do(req)
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			if resp.StatusCode != c.code {
+				t.Fatalf("%s: %d", c.name, resp.StatusCode)
+			}
+			if c.name != "watch" { // which does not end
+				_, _ = io.Copy(io.Discard, resp.Body)
+			}
+			_ = resp.Body.Close()
 		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-	}
-	if len(addresses) < 2 {
-		t.Error("one connection served all requests")
+		if again := len(addresses) > 1; again != c.again {
+			t.Errorf("%s: connects again %v, want %v", c.name, again, c.again)
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package controllers
 
+import "errors"
+
 // startup is the steps of the start that run while the first requests are served; health
 // reports them.
 type startup struct {
@@ -39,37 +41,47 @@ func (p *startupStep) Finished() bool {
 type Hook struct {
 	Name string
 	Step *startupStep // nil for steps before the port is open
+	// Needed for life: a grace period does not excuse that it is not done.
+	Needed bool
+}
+
+// Check fails while the step is not done, unless a grace period excuses it.
+func (h Hook) Check(grace bool) error {
+	if h.Step == nil || h.Step.Finished() || grace && !h.Needed {
+		return nil
+	}
+	return errors.New("not finished")
 }
 
 // hooks lists the steps in the order of 1.25, with the names that later releases gave to
 // some of them as well, since clients use either.
 func (p *startup) hooks() []Hook {
 	return []Hook{
-		{"poststarthook/start-apiserver-admission-initializer", nil},
-		{"poststarthook/start-kube-apiserver-admission-initializer", nil},
-		{"poststarthook/generic-apiserver-start-informers", nil},
-		{"poststarthook/priority-and-fairness-config-consumer", p.flows},
-		{"poststarthook/priority-and-fairness-filter", nil},
-		{"poststarthook/storage-object-count-tracker-hook", nil},
-		{"poststarthook/start-apiextensions-informers", p.definitions},
-		{"poststarthook/start-apiextensions-controllers", p.definitions},
-		{"poststarthook/crd-informer-synced", p.definitions},
-		{"poststarthook/storage-readiness", nil},
-		{"poststarthook/start-system-namespaces-controller", nil},
-		{"poststarthook/bootstrap-controller", p.service},
-		{"poststarthook/start-service-ip-repair-controllers", nil},
-		{"poststarthook/rbac/bootstrap-roles", p.objects},
-		{"poststarthook/scheduling/bootstrap-system-priority-classes", p.objects},
-		{"poststarthook/priority-and-fairness-config-producer", p.objects},
-		{"poststarthook/start-cluster-authentication-info-controller", p.extensions},
-		{"poststarthook/start-kube-aggregator-informers", p.apis},
-		{"poststarthook/apiservice-registration-controller", p.apis},
-		{"poststarthook/apiservice-status-available-controller", p.apis},
-		{"poststarthook/apiservice-status-local-available-controller", p.apis},
-		{"poststarthook/apiservice-status-remote-available-controller", p.apis},
-		{"poststarthook/kube-apiserver-autoregistration", p.apis},
-		{"autoregister-completion", p.apis},
-		{"poststarthook/apiservice-openapi-controller", nil},
-		{"poststarthook/apiservice-openapiv3-controller", nil},
+		{Name: "poststarthook/start-apiserver-admission-initializer"},
+		{Name: "poststarthook/start-kube-apiserver-admission-initializer"},
+		{Name: "poststarthook/generic-apiserver-start-informers"},
+		{Name: "poststarthook/priority-and-fairness-config-consumer", Step: p.flows},
+		{Name: "poststarthook/priority-and-fairness-filter"},
+		{Name: "poststarthook/storage-object-count-tracker-hook"},
+		{Name: "poststarthook/start-apiextensions-informers", Step: p.definitions},
+		{Name: "poststarthook/start-apiextensions-controllers", Step: p.definitions},
+		{Name: "poststarthook/crd-informer-synced", Step: p.definitions},
+		{Name: "poststarthook/storage-readiness"},
+		{Name: "poststarthook/start-system-namespaces-controller"},
+		{Name: "poststarthook/bootstrap-controller", Step: p.service},
+		{Name: "poststarthook/start-service-ip-repair-controllers"},
+		{Name: "poststarthook/rbac/bootstrap-roles", Step: p.objects, Needed: true},
+		{Name: "poststarthook/scheduling/bootstrap-system-priority-classes", Step: p.objects, Needed: true},
+		{Name: "poststarthook/priority-and-fairness-config-producer", Step: p.objects, Needed: true},
+		{Name: "poststarthook/start-cluster-authentication-info-controller", Step: p.extensions},
+		{Name: "poststarthook/start-kube-aggregator-informers", Step: p.apis},
+		{Name: "poststarthook/apiservice-registration-controller", Step: p.apis},
+		{Name: "poststarthook/apiservice-status-available-controller", Step: p.apis},
+		{Name: "poststarthook/apiservice-status-local-available-controller", Step: p.apis},
+		{Name: "poststarthook/apiservice-status-remote-available-controller", Step: p.apis},
+		{Name: "poststarthook/kube-apiserver-autoregistration", Step: p.apis},
+		{Name: "autoregister-completion", Step: p.apis},
+		{Name: "poststarthook/apiservice-openapi-controller"},
+		{Name: "poststarthook/apiservice-openapiv3-controller"},
 	}
 }
