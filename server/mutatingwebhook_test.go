@@ -50,12 +50,13 @@ func TestMutatingWebhooks(t *testing.T) {
 	label := func(n int) string {
 		return "[" + strings.Repeat(`{"op":"add","path":"/metadata/labels","value":{"x":"y"}},`, n-1) + `{"op":"remove","path":"/data"}]`
 	}
+	slow := `[{"op":"replace","path":"/metadata/finalizers","value":[]}` + strings.Repeat(`,{"op":"add","path":"/metadata/finalizers/0","value":1}`, 25_000) + "]"
 	double := `[{"op":"add","path":"/data/a","value":"` + strings.Repeat("x", 1<<16) + `"}` + strings.Repeat(`,{"op":"copy","from":"/data","path":"/data/a"}`, 30) + `]`
 	h.run(t, []step{
 		{"in order", "POST", configMaps, "", `{"metadata":{"name":"o","labels":{"case":"order"}}}`, 201, `"data":{"after":"1"}`},
 		{"stored", "GET", configMaps + "/o", "", "", 200, `"data":{"after":"1"}`},
 		{"nothing of it is owned", "GET", configMaps + "/o", "", "", 200, `"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:case":{}}}}`},
-		{"many operations", "POST", configMaps, "", ask("many", label(10_000)), 201, `"labels":{"x":"y"}`},
+		{"many operations", "POST", configMaps, "", ask("many", label(10_001)), 201, `"labels":{"x":"y"}`},
 		{"an unknown field", "POST", configMaps, "", ask("unknown", `[{"op":"add","path":"/unknown","value":1}]`), 201, `"name":"unknown"`},
 		{"its own uid", "POST", configMaps, "", ask("uid", `[{"op":"add","path":"/metadata/uid","value":"mine"}]`), 201, `"uid":"`},
 		{"another name", "POST", configMaps, "", ask("was", `[{"op":"replace","path":"/metadata/name","value":"renamed"}]`), 201, `"name":"renamed"`},
@@ -69,6 +70,7 @@ func TestMutatingWebhooks(t *testing.T) {
 		{"its creation", "POST", configMaps, "", ask("time", `[{"op":"replace","path":"/metadata/creationTimestamp","value":"2001-01-01T00:00:00Z"}]`), 201, `"creationTimestamp":"20`},
 		{"what is not there", "POST", configMaps, "", ask("missing", `[{"op":"remove","path":"/none"}]`), 500, `InternalError`},
 		{"no patch", "POST", configMaps, "", ask("none", `{}`), 500, `InternalError`},
+		{"slow operations", "POST", configMaps, "", ask("slow", slow), 500, `moves more than`},
 		{"doubling", "POST", configMaps, "", ask("double", double), 500, `InternalError`},
 		{"a delete cannot be changed", "DELETE", configMaps + "/o", "", "", 500, `attempted to modify the object, which is not supported for this operation`},
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -12,46 +13,45 @@ import (
 )
 
 const (
-	// MaxOperations bounds the operations of a JSON patch.
+	// MaxOperations bounds the operations of a client's JSON patch.
 	MaxOperations = 10_000
-	// maxSteps bounds the work: an operation that changes a list moves the elements after
-	// the change. It is the number of operations that change something times the elements
-	// of the largest list; a step takes a few ns.
+	// maxSteps bounds the work: an insertion into a list, or a removal, moves the elements
+	// after it, and a copy reads all of its value. A step takes a few ns.
 	maxSteps = 200_000_000
 	// maxCopied bounds the bytes that the copy operations of one JSON patch add: a few
 	// dozen of them could double the object each.
 	maxCopied = 3 << 20
 )
 
-// JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, a missing member can be
-// replaced, and is null where it is copied or tested; negative indices count from the end
-// of a list, and a missing value is null, except in a test; the whole object can be
+// JSON applies a client's JSON patch (RFC 6902). As in Kubernetes 1.25, a missing member
+// can be replaced, and is null where it is copied or tested; negative indices count from the
+// end of a list, and a missing value is null, except in a test; the whole object can be
 // replaced, not added; replacing it by a plain value has no effect.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
-	operations, widest, err := readOperations(patch, limits)
+	return applyJSON(current, patch, limits, MaxOperations)
+}
+
+// Admitted applies the JSON patch of an admission webhook or policy: it may have any number
+// of operations whose work is bounded.
+func Admitted(current, patch []byte, limits document.Limits) ([]byte, error) {
+	return applyJSON(current, patch, limits, math.MaxInt)
+}
+
+func applyJSON(current, patch []byte, limits document.Limits, most int) ([]byte, error) {
+	operations, err := readOperations(patch, limits, most)
 	if err != nil {
 		return nil, err
-	}
-	// A list grows by an element with every operation, and begins with at most one for
-	// every two bytes: most objects need no check.
-	changes := countChanges(operations)
-	if changes*(len(current)/2+widest+changes) > maxSteps {
-		doc, err := document.DecodeAny(current, limits)
-		if err != nil {
-			return nil, api.Internal("the object to patch cannot be read: " + err.Error())
-		}
-		widest = max(widest, width(doc.Root())) + changes/2
-		doc.Release()
-		if changes*widest > maxSteps {
-			return nil, tooMuch("the JSON patch has %d operations that change something, at most %d are allowed where a list may get %d elements; send fewer, or a merge patch", changes, maxSteps/widest, widest)
-		}
 	}
 	if len(current) == 0 || current[0] != '{' {
 		return nil, api.Internal("the object to patch is not a JSON object")
 	}
 	t := target{root: newNode(current)}
 	for i, o := range operations {
-		if err := t.apply(o); err != nil {
+		err := t.apply(o)
+		if t.steps > maxSteps { // maybe errTooMuch
+			return nil, tooMuch("the JSON patch moves more than %d elements of lists; send fewer operations, or a merge patch", maxSteps)
+		}
+		if err != nil {
 			refused := inapplicable("operation %d, %s of %s: %v", i, o.op, o.path, err)
 			if o.op == "test" {
 				refused = failedTest{refused}
@@ -66,7 +66,10 @@ func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 type target struct {
 	root   *node
 	copied int // bytes, by the operations so far
+	steps  int // of the operations so far
 }
+
+var errTooMuch = errors.New("the patch takes too many steps")
 
 var errNoPath = errors.New("nothing is there that it could be in")
 
@@ -88,7 +91,7 @@ func (t *target) apply(o operation) error {
 	}
 	switch o.op {
 	case "remove":
-		return in.remove(token)
+		return t.remove(in, token)
 	case "replace":
 		return in.replace(token, value)
 	case "test":
@@ -98,7 +101,15 @@ func (t *target) apply(o operation) error {
 		}
 		return err
 	}
-	return in.add(token, value)
+	moved, err := in.add(token, value)
+	t.steps += moved
+	return err
+}
+
+func (t *target) remove(in *node, token string) error {
+	moved, err := in.remove(token)
+	t.steps += moved
+	return err
 }
 
 var errOther = errors.New("the value is another")
@@ -139,9 +150,13 @@ func (t *target) take(o operation) (*node, error) {
 		return nil, err
 	}
 	if o.op == "move" {
-		return value, in.remove(token)
+		return value, t.remove(in, token)
 	}
-	text := orNull(value).appendTo(nil)
+	value = orNull(value)
+	if t.steps += value.parts(); t.steps > maxSteps {
+		return nil, errTooMuch
+	}
+	text := value.appendTo(nil)
 	if t.copied += len(text); t.copied > maxCopied {
 		return nil, fmt.Errorf("the copies of the patch have more than %d bytes", maxCopied)
 	}
@@ -162,39 +177,35 @@ type operation struct {
 	value          []byte // without white space between its tokens
 }
 
-// readOperations decodes and checks a patch. widest is the size of the largest
-// list in its values.
-func readOperations(patch []byte, limits document.Limits) (operations []operation, widest int, err error) {
+// readOperations decodes and checks a patch.
+func readOperations(patch []byte, limits document.Limits, most int) ([]operation, error) {
 	doc, err := document.DecodeAny(patch, limits)
 	if err != nil {
-		return nil, 0, api.BadRequest("the patch cannot be read: %v", err)
+		return nil, api.BadRequest("the patch cannot be read: %v", err)
 	}
 	defer doc.Release()
 	if doc.Root().Kind() != document.Array {
-		return nil, 0, api.BadRequest("a JSON patch must be an array of operations")
+		return nil, api.BadRequest("a JSON patch must be an array of operations")
 	}
-	if n := doc.Root().Len(); n > MaxOperations {
-		return nil, 0, tooMuch("the JSON patch has %d operations, at most %d are allowed", n, MaxOperations)
+	if n := doc.Root().Len(); n > most {
+		return nil, tooMuch("the JSON patch has %d operations, at most %d are allowed", n, most)
 	}
 	for i, v := range doc.Root().Elements() {
 		if v.Kind() != document.Object {
-			return nil, 0, api.BadRequest("operation %d of the JSON patch must be an object with op and path", i)
+			return nil, api.BadRequest("operation %d of the JSON patch must be an object with op and path", i)
 		}
 	}
 	var members []map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &members); err != nil {
-		return nil, 0, api.BadRequest("the patch cannot be read: %v", err)
+		return nil, api.BadRequest("the patch cannot be read: %v", err)
 	}
-	operations = make([]operation, len(members))
+	operations := make([]operation, len(members))
 	for i, m := range members {
 		if operations[i], err = newOperation(m); err != nil {
-			return nil, 0, inapplicable("operation %d: %v", i, err)
+			return nil, inapplicable("operation %d: %v", i, err)
 		}
 	}
-	for _, v := range doc.Root().Elements() {
-		widest = max(widest, width(v))
-	}
-	return operations, widest, nil
+	return operations, nil
 }
 
 // newOperation checks an operation.
@@ -231,38 +242,6 @@ func newOperation(m map[string]json.RawMessage) (o operation, err error) {
 	}
 	o.value = value.Bytes()
 	return o, nil
-}
-
-// countChanges is the number of insertions, replacements and removals.
-func countChanges(operations []operation) int {
-	n := 0
-	for _, o := range operations {
-		switch o.op {
-		case "test":
-		case "move":
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// width is the size of the largest list in a value.
-func width(v document.Value) int {
-	widest := 0
-	switch v.Kind() {
-	case document.Object:
-		for _, member := range v.Members() {
-			widest = max(widest, width(member))
-		}
-	case document.Array:
-		widest = v.Len()
-		for _, element := range v.Elements() {
-			widest = max(widest, width(element))
-		}
-	}
-	return widest
 }
 
 func checkPointer(what, pointer string) error {

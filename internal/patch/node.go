@@ -118,8 +118,9 @@ func index(token string, count int) (int, error) {
 	return (i + count) % count, nil
 }
 
-// add inserts an element into a list, or sets the member of an object.
-func (n *node) add(token string, value *node) error {
+// add inserts an element into a list, or sets the member of an object. moved is the number
+// of elements after it.
+func (n *node) add(token string, value *node) (moved int, err error) {
 	switch {
 	case !n.isList:
 		n.set(token, value)
@@ -128,11 +129,12 @@ func (n *node) add(token string, value *node) error {
 	default:
 		i, err := index(token, len(n.list)+1)
 		if err != nil {
-			return err
+			return 0, err
 		}
+		moved = len(n.list) - i
 		n.list = slices.Insert(n.list, i, value)
 	}
-	return nil
+	return moved, nil
 }
 
 // replace sets an element of a list, which must exist, or the member of an object.
@@ -148,22 +150,36 @@ func (n *node) replace(token string, value *node) error {
 	return err
 }
 
-// remove removes an element or a member, which must exist.
-func (n *node) remove(token string) error {
+// remove removes an element or a member, which must exist. moved is the number of elements
+// after it.
+func (n *node) remove(token string) (moved int, err error) {
 	if !n.isList {
 		m := n.byName[token]
 		if m == nil {
-			return fmt.Errorf("there is no %q", token)
+			return 0, fmt.Errorf("there is no %q", token)
 		}
 		m.value = nil
 		delete(n.byName, token)
-		return nil
+		return 0, nil
 	}
 	i, err := index(token, len(n.list))
-	if err == nil {
-		n.list = slices.Delete(n.list, i, i+1)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	n.list = slices.Delete(n.list, i, i+1)
+	return len(n.list) - i, nil
+}
+
+// parts is the number of values in the node that appendTo looks at, with the removed ones.
+func (n *node) parts() int {
+	parts := 1 + len(n.members)
+	for _, e := range n.list {
+		parts += e.parts()
+	}
+	for _, m := range n.byName {
+		parts += m.value.parts()
+	}
+	return parts
 }
 
 // appendTo appends the JSON of the node. Parsed nodes have their members in the order of

@@ -216,8 +216,8 @@ func TestJSONLimits(t *testing.T) {
 	move := func(n int) string {
 		return wide(n, "[", `{"op":"move","from":"/list/0","path":"/list/-"}`, "]")
 	}
-	_, err = JSON([]byte(long), []byte(move(2000)), document.Limits{})
-	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "4000 operations that change something, at most 1960")
+	_, err = JSON([]byte(long), []byte(move(2100)), document.Limits{})
+	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "the JSON patch moves more than 200000000 elements of lists")
 	if _, err := JSON([]byte(long), []byte(move(100)), document.Limits{}); err != nil {
 		t.Errorf("100 moves: %v", err)
 	}
@@ -240,8 +240,19 @@ func TestJSONLimits(t *testing.T) {
 		t.Errorf("all members of a map removed: %.100s, %v", got, err)
 	}
 	// The largest list may come with the patch.
-	_, err = JSON([]byte("{}"), []byte(`[{"op":"replace","path":"","value":`+long+"},"+move(1500)[1:]), document.Limits{})
-	refusal(t, "moves in what the patch brings", err, http.StatusRequestEntityTooLarge, "3001 operations")
+	_, err = JSON([]byte("{}"), []byte(`[{"op":"replace","path":"","value":`+long+"},"+move(2100)[1:]), document.Limits{})
+	refusal(t, "moves in what the patch brings", err, http.StatusRequestEntityTooLarge, "the JSON patch moves more than")
+
+	// Those of admission webhooks may be many, if they are quick.
+	many := []byte(all + "," + strings.Repeat(operation+",", 40_000) + operation + "]")
+	if got, err := Admitted([]byte(`{}`), many, document.Limits{}); err != nil || string(got) != `{"x":1}` {
+		t.Errorf("50,001 operations: %s %v", got, err)
+	}
+	_, err = Admitted([]byte(`{"list":[0]}`), []byte(wide(30_000, "[", `{"op":"add","path":"/list/0","value":1}`, "]")), document.Limits{})
+	refusal(t, "insertions", err, http.StatusRequestEntityTooLarge, "the JSON patch moves more than")
+	churn := wide(30_000, `[{"op":"add","path":"/a","value":{}},`, `{"op":"add","path":"/a/x","value":1},{"op":"remove","path":"/a/x"},{"op":"copy","from":"/a","path":"/b"}`, "]")
+	_, err = Admitted([]byte(`{}`), []byte(churn), document.Limits{})
+	refusal(t, "copies of removed members", err, http.StatusRequestEntityTooLarge, "the JSON patch moves more than")
 
 	double := strings.Repeat(`{"op":"copy","from":"/a","path":"/a/b"},{"op":"copy","from":"/a","path":"/a/c"},`, 40)
 	_, err = JSON([]byte(fmt.Sprintf(`{"a":{"x":%q}}`, strings.Repeat("x", 1000))), []byte("["+strings.TrimSuffix(double, ",")+"]"), document.Limits{})

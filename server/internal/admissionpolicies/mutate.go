@@ -204,7 +204,7 @@ func (run *mutating) change(ctx context.Context, m *mutation, in *matching.Input
 		if err != nil {
 			return nil, err
 		}
-		text, err := patch.JSON(in.Object.AppendJSON(nil), operations, limits)
+		text, err := patch.Admitted(in.Object.AppendJSON(nil), operations, limits)
 		if errors.Is(err, patch.ErrTest) {
 			return nil, nil
 		}

@@ -96,7 +96,7 @@ func (w *Webhooks) change(ctx context.Context, c *call, r *admission.Request, a 
 	case !r.Object.Exists():
 		return false, api.Internal(fmt.Sprintf("admission webhook %q attempted to modify the object, which is not supported for this operation", c.hook.name))
 	}
-	text, err := patch.JSON(c.asks.Object, a.Patch, document.Limits{MaxBytes: w.cfg.MaxBytes})
+	text, err := patch.Admitted(c.asks.Object, a.Patch, document.Limits{MaxBytes: w.cfg.MaxBytes})
 	if err != nil {
 		return false, api.Internal(err.Error())
 	}
