@@ -41,7 +41,10 @@ func TestWebhooksReviewWhatIsNotStored(t *testing.T) {
 		{"POST", rulesReviews, `{"spec":{"namespace":"default"}}`, 201, []string{`"resource":"selfsubjectrulesreviews"`}},
 		{"POST", tokenReviews, `{"metadata":{"name":"n"},"spec":{"token":"none"}}`, 201, []string{`"name":"n"`, `"spec":{"token":"none"}`}},
 		{"POST", accountsPath + "/robot/token", `{}`, 201, []string{`"kind":"TokenRequest"`, `"name":"robot"`, `"subResource":"token"`, `"status":{"expirationTimestamp":null,"token":""}`, `"audiences":["https://kubernetes.default.svc"]`}},
-		{"POST", "/api/v1/namespaces/default/bindings", `{"metadata":{"name":"none"},"target":{"name":"n"}}`, 404, []string{`"kind":"Binding"`, `"name":"none"`, `"resource":"bindings"`, `"target":{"name":"n"}`}},
+		{"POST", "/api/v1/namespaces/default/bindings", `{"metadata":{"name":"none"},"target":{"name":"n"}}`, 404, []string{`"kind":"Binding"`, `"name":"none"`, `"resource":"bindings"`, `"target":{"name":"n"}`, `"fieldsV1":{"f:target":{}},"manager":`}},
+		{"POST", podsPath + "/none/binding?fieldManager=m", `{"metadata":{"name":"none","labels":{"a":"b"}},"target":{"name":"n"}}`, 404, []string{`"creationTimestamp":null`, `"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:target":{}},"manager":"m","operation":"Update","subresource":"binding","time":"`}},
+		{"POST", podsPath + "/none/eviction?dryRun=All", `{"metadata":{"name":"none"},"deleteOptions":{"gracePeriodSeconds":1}}`, 404, []string{`"deleteOptions":{"dryRun":["All"],"gracePeriodSeconds":1}`,
+			`"apiVersion":"policy/v1","fieldsType":"FieldsV1","fieldsV1":{"f:deleteOptions":{".":{},"f:gracePeriodSeconds":{}}},"manager":`, `"subresource":"eviction"`}},
 		{"POST", podsPath + "/none/eviction", `{"metadata":{"name":"none"}}`, 404, []string{`"kind":"Eviction"`, `"subResource":"eviction"`}},
 	} {
 		got := h.send(c.method, c.path, "", []byte(c.body))

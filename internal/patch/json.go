@@ -16,7 +16,7 @@ const (
 	// MaxOperations bounds the operations of a client's JSON patch.
 	MaxOperations = 10_000
 	// maxSteps bounds the work: an insertion into a list, or a removal, moves the elements
-	// after it, and a copy reads all of its value. A step takes a few ns.
+	// after it, and a copy sorts and writes all parts of its value, at 8 steps each. A step takes a few ns.
 	maxSteps = 200_000_000
 	// maxCopied bounds the bytes that the copy operations of one JSON patch add: a few
 	// dozen of them could double the object each.
@@ -153,7 +153,7 @@ func (t *target) take(o operation) (*node, error) {
 		return value, t.remove(in, token)
 	}
 	value = orNull(value)
-	if t.steps += value.parts(); t.steps > maxSteps {
+	if t.steps += 8 * value.parts(); t.steps > maxSteps {
 		return nil, errTooMuch
 	}
 	text := value.appendTo(nil)

@@ -13,8 +13,8 @@ import (
 
 // Ownership is the field ownership of a row's objects.
 type Ownership struct {
-	Kind  apply.Kind
-	Token *apply.Kind // of the token requests of a subresource; nil without one
+	Kind   apply.Kind
+	Bodies map[string]*apply.Kind // of bodies that are not stored, by subresource
 
 	main   apply.Set            // fields that the object's own endpoint does not write
 	status map[string]apply.Set // fields that the status endpoints do not write, by subresource
@@ -38,9 +38,13 @@ func newOwnership(row *Row) *Ownership {
 		}
 	}
 	for i := range row.Subresources {
-		if sub := &row.Subresources[i]; sub.Endpoint == api.EndpointRequestToken {
+		switch sub := &row.Subresources[i]; sub.Endpoint {
+		case api.EndpointRequestToken, api.EndpointEvict, api.EndpointBind:
+			if o.Bodies == nil {
+				o.Bodies = map[string]*apply.Kind{}
+			}
 			version := api.GroupVersion{Group: sub.Group, Version: sub.Version}
-			o.Token = &apply.Kind{Table: row.SchemaOf(sub).Merging(), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
+			o.Bodies[sub.Name] = &apply.Kind{Table: row.SchemaOf(sub).Merging(), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
 		}
 	}
 	return o

@@ -33,6 +33,9 @@ func (x *Endpoints) bind(r *front.Request) error {
 	if err := objects.MatchNamespace(pods, binding.SetObject("metadata"), r.Target.Namespace); err != nil {
 		return err
 	}
+	if err := x.ownBody(r.Target, binding, opts); err != nil {
+		return err
+	}
 	body := objects.NewBody(r.Target.Ref, opts, binding)
 	if err := x.objects.AdmitBody(r.Context, body); err != nil {
 		return err

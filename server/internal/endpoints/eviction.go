@@ -43,12 +43,18 @@ func (x *Endpoints) evict(r *front.Request) error {
 	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
 		return err
 	}
+	if err := x.ownBody(t, doc.Root(), query); err != nil {
+		return err
+	}
 	body := objects.NewBody(t.Ref, query, doc.Root())
 	if err := x.objects.AdmitBody(r.Context, body); err != nil {
 		return err
 	}
 	if doc.Root().At("metadata", "name").Text() != t.Name {
 		return api.BadRequest("name in URL does not match name in Eviction object")
+	}
+	if sent := doc.Root().Get("deleteOptions"); query.DryRun && sent.Exists() && sent.Get("dryRun").Len() == 0 {
+		setTexts(sent, "dryRun", []string{"All"})
 	}
 	if err := x.objects.CheckBody(r.Context, body); err != nil {
 		return err

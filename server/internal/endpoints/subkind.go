@@ -4,7 +4,10 @@ import (
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // subKind is the kind of a subresource's bodies, if it has one of its own.
@@ -15,4 +18,16 @@ func subKind(t front.Target) front.BodyKind {
 		want.Also = func(version string) bool { return slices.Contains(also, version) }
 	}
 	return want
+}
+
+// ownBody records the ownership of fields in a body that is not stored, as admission and its
+// answer show it.
+func (x *Endpoints) ownBody(t front.Target, obj document.Value, opts objects.Options) error {
+	w := x.objects.FieldWrite(t.Ref, opts)
+	w.Reset = apply.Set{}
+	kind := &t.Row.Ownership().Kind
+	if t.Sub != nil {
+		kind = t.Row.Ownership().Bodies[t.Sub.Name]
+	}
+	return kind.Update(document.Value{}, obj, w)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -64,7 +63,7 @@ func (x *Endpoints) admitToken(r *front.Request, opts objects.Options, obj docum
 	if err := objects.MatchNamespace(t.Row, obj.Get("metadata"), t.Namespace); err != nil {
 		return account, release, err
 	}
-	if err := x.ownToken(t, obj, opts); err != nil {
+	if err := x.ownBody(t, obj, opts); err != nil {
 		return account, release, err
 	}
 	body := objects.NewBody(t.Ref, opts, obj)
@@ -120,13 +119,6 @@ const (
 func (x *Endpoints) extends(seconds int64, t *authn.AccountToken) bool {
 	own := func(audience string) bool { return slices.Contains(x.cfg.APIAudiences, audience) }
 	return !x.cfg.KeepTokenExpiration && t.Pod != nil && seconds == defaultPodTokenSeconds && len(t.Audiences) > 0 && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !own(a) })
-}
-
-// ownToken records the ownership of fields in a token request, for its answer.
-func (x *Endpoints) ownToken(t front.Target, obj document.Value, opts objects.Options) error {
-	w := x.objects.FieldWrite(t.Ref, opts)
-	w.Reset = apply.Set{}
-	return t.Row.Ownership().Token.Update(document.Value{}, obj, w)
 }
 
 // checkTokenRequest checks the fields of a request.

@@ -70,7 +70,25 @@ func (e *Evaluation) Annotate(key, value string) {
 
 // Options implements admission.Author.
 func (e *Evaluation) Options(r *admission.Request) []byte {
-	return optionsText(r.Operation, &e.Opts, e.deletes)
+	return optionsText(r.Operation, &e.Opts, e.shownOptions())
+}
+
+// shownOptions are the options of a delete as 1.25 shows them: with the grace period that
+// the object has by default, and for a namespace with its uid. Those of objects of a
+// collection are as they were sent.
+func (e *Evaluation) shownOptions() *DeleteOptions {
+	if e.deletes == nil || e.deletes.Collected {
+		return e.deletes
+	}
+	d, row, meta := *e.deletes, e.stored.Row, e.old.Get("metadata")
+	if row.Graceful != nil && !meta.Get("deletionTimestamp").Exists() {
+		grace := graceOf(row.Resource, e.old, d.Grace)
+		d.Grace = &grace
+	}
+	if IsNamespace(row) && d.UID == nil {
+		d.UID = TextAt(meta, "uid")
+	}
+	return &d
 }
 
 // optionsText are the options of a write as an object. Those of a delete are in d.
