@@ -259,3 +259,37 @@ func TestMutatingWebhooksSeeStaleUpdates(t *testing.T) {
 		{"another", "PUT", configMaps + "/c", "", `{"metadata":{"name":"c","uid":"1"}}`, 409, "Precondition failed: UID in precondition"},
 	})
 }
+
+// Scales are reviewed as such however they are written: the mutating webhook sees the one
+// that was sent, the validating one that of the changed object.
+func TestReviewsOfScales(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, nil)
+	const path = "/apis/apps/v1/namespaces/default/deployments"
+	h.create(path, deployment)
+	h.mutateBy(v, "m", reviewRule(`"UPDATE"`, "apps", "v1", "deployments/scale"), "")
+	h.validateBy(v, "v", reviewRule(`"UPDATE"`, "apps", "v1", "deployments/scale"), "")
+	for _, c := range []struct {
+		name, method, query, media, body string
+		code, reviews                    int
+		want                             string
+	}{
+		{"put", "PUT", "", "", `{"metadata":{"name":"d"},"spec":{"replicas":3}}`, 200, 2, `"replicas":3`},
+		{"merge", "PATCH", "", mergeType, `{"spec":{"replicas":4}}`, 200, 2, `"replicas":4`},
+		{"apply", "PATCH", "fieldManager=x&force=true", "application/apply-patch+yaml", `{"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":5}}`, 200, 2, `"replicas":5`},
+		{"stale", "PUT", "", "", `{"metadata":{"name":"d","resourceVersion":"1"},"spec":{"replicas":6}}`, 409, 1, `"replicas":6`},
+	} {
+		if got := h.send(c.method, path+"/d/scale?"+c.query, c.media, []byte(c.body)); got.code != c.code {
+			t.Errorf("%s: %d %s", c.name, got.code, got.body)
+		}
+		text, n := v.last()
+		for _, want := range []string{`"kind":{"group":"autoscaling","kind":"Scale","version":"v1"}`, `"subResource":"scale"`, `"object":{"apiVersion":"autoscaling/v1","kind":"Scale"`, c.want} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the review lacks %s: %s", c.name, want, text)
+			}
+		}
+		if full := strings.Count(text, `"selector":"a=b"`) == 2; n != c.reviews || full != (n == 2) { // of the object and the old one
+			t.Errorf("%s: %d reviews, the last is %s", c.name, n, text)
+		}
+	}
+}

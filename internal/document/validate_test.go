@@ -232,7 +232,7 @@ func TestValidateBounded(t *testing.T) {
 func TestCheckFormat(t *testing.T) {
 	right := map[string][]string{
 		"absolute-path": {"/", "/a"}, "cidr": {"10.0.0.0/8", "fd00::/8"}, "config-key": {"a.b_c-d"},
-		"domain-name": {"a.b."}, "dns1035-label": {"a-1"}, "dns1123-label": {"1-a"}, "dns1123-subdomain": {"a.b-c.1"}, "domain-path": {"a.b/c"}, "driver-name": {"A.b"}, "host-name": {"a.b"}, "wildcard-name": {"*.b", "a.b"},
+		"domain-name": {"a.b."}, "dns1035-label": {"a-1"}, "dns1123-label": {"1-a"}, "dns1123-subdomain": {"a.b-c.1"}, "domain-path": {"a.b/c"}, "driver-name": {"A.b"}, "host-name": {"a.b"}, "whole-quantity": {"1", "1000m", "1e3", "x"}, "wildcard-name": {"*.b", "a.b"},
 		"env-var-name": {"A_b.c-1"}, "ip": {"10.0.0.1", "::1"}, "ordinary-ip": {"10.0.0.1", "fd00::1"}, "iscsi-name": {"x", "eui.0123456789abcdef"}, "label-value": {"", "a.b"}, "path-segment": {"a:b"},
 		"file-path": {"a/b", "a.."}, "no-backsteps": {"/a/..b", "a"}, "relative-path": {"a", "..a", ""},
 		"port-name": {"http-1"}, "port-number": {"1", "65535"}, "qualified-name": {"a", "b.c/d_E"}, "quota-resource": {"requests.cpu", "a.b/c"},
@@ -240,7 +240,7 @@ func TestCheckFormat(t *testing.T) {
 	}
 	wrong := map[string][]string{
 		"absolute-path": {"", "a"}, "cidr": {"10.0.0.0", "x"}, "config-key": {"", "..", "a/b"},
-		"domain-name": {"a..", "A", "."}, "dns1035-label": {"1a", ""}, "dns1123-label": {"A", "a.b", strings.Repeat("a", 64)}, "dns1123-subdomain": {"a..b", ""}, "domain-path": {"", "a.b", "/c"}, "driver-name": {"a_b"}, "host-name": {"10.0.0.1", "A", "*.b"}, "wildcard-name": {"a.*", "A"},
+		"domain-name": {"a..", "A", "."}, "dns1035-label": {"1a", ""}, "dns1123-label": {"A", "a.b", strings.Repeat("a", 64)}, "dns1123-subdomain": {"a..b", ""}, "domain-path": {"", "a.b", "/c"}, "driver-name": {"a_b"}, "host-name": {"10.0.0.1", "A", "*.b"}, "whole-quantity": {"1m", "0.5", "558530435.617483T"}, "wildcard-name": {"a.*", "A"},
 		"env-var-name": {"1a", ""}, "ip": {"10.0.0.256", ""}, "iscsi-name": {"iqn.x"}, "ordinary-ip": {"", "0.0.0.0", "127.0.0.1", "169.254.0.1", "ff02::1"}, "label-value": {"-a", strings.Repeat("a", 64)}, "path-segment": {"a/b", "..", "a%b"},
 		"file-path": {"/a", "..a", "../a"}, "no-backsteps": {"/a/..", ".."}, "relative-path": {"/a", "a/../b"},
 		"port-name": {"80", "a--b"}, "port-number": {"0", "65536", "x"}, "qualified-name": {"", "a/b/c", "-"}, "quota-resource": {"storage", "x", ""},

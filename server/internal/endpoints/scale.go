@@ -91,26 +91,11 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 		if err != nil {
 			return document.Value{}, err
 		}
-		if err := setReplicas(e, t, obj, scale); err != nil {
+		if err := objects.CheckUID(t.Row, t.Name, scale.Get("metadata"), obj.Get("metadata"), e.Opts.Patched); err != nil {
 			return document.Value{}, err
 		}
-		made := func(obj document.Value) (document.Value, error) {
-			text, err := scaleOf(t, obj)
-			if err != nil {
-				return document.Value{}, err
-			}
-			doc, err := document.ReadStored(t.Sub.Table, t.Sub.Type, text)
-			if err != nil {
-				return document.Value{}, err
-			}
-			return e.Keep(doc), nil
-		}
-		old, err := made(e.Was)
-		if err != nil {
-			return document.Value{}, err
-		}
-		e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: old, Apply: func() error { return setReplicas(e, t, obj, scale) }, Made: made}
-		return obj, nil
+		copyReplicas(t, obj, scale)
+		return obj, admitScale(e, t, obj, scale)
 	}})
 	if err != nil {
 		return err
@@ -118,25 +103,50 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 	return x.respondScale(r, out.Entry)
 }
 
-// setReplicas writes the replicas of a scale into the object.
-func setReplicas(e *objects.Evaluation, t front.Target, obj, scale document.Value) error {
-	meta, oldMeta := scale.Get("metadata"), obj.Get("metadata")
-	if err := objects.CheckUID(t.Row, t.Name, meta, oldMeta, e.Opts.Patched); err != nil {
+// admitScale has admission see a scale in place of its object: the old one and the one that
+// is sent, and for the validating plug-ins that of the changed object.
+func admitScale(e *objects.Evaluation, t front.Target, obj, scale document.Value) error {
+	old, err := shownScale(e, t, e.Was)
+	if err != nil {
 		return err
 	}
+	e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: old, Apply: func() error { return setReplicas(t, obj, scale) },
+		Made: func(obj document.Value) (document.Value, error) { return shownScale(e, t, obj) }}
+	return nil
+}
+
+// shownScale is the scale of an object, as a document of the evaluation.
+func shownScale(e *objects.Evaluation, t front.Target, obj document.Value) (document.Value, error) {
+	text, err := scaleOf(t, obj)
+	if err != nil {
+		return document.Value{}, err
+	}
+	doc, err := document.ReadStored(t.Sub.Table, t.Sub.Type, text)
+	if err != nil {
+		return document.Value{}, err
+	}
+	return e.Keep(doc), nil
+}
+
+// setReplicas writes the replicas of an admitted scale into the object.
+func setReplicas(t front.Target, obj, scale document.Value) error {
 	if causes := objects.ValidateScale(scale); len(causes) > 0 && t.Row.Definition == nil { // custom objects are checked themselves
 		return api.Invalid("autoscaling", "Scale", t.Name, causes)
 	}
-	replicas, _ := scale.At("spec", "replicas").Int()
-	if err := objects.CheckRevision(t.Row, t.Name, meta, oldMeta); err != nil {
+	if err := objects.CheckRevision(t.Row, t.Name, scale.Get("metadata"), obj.Get("metadata")); err != nil {
 		return err
 	}
+	copyReplicas(t, obj, scale)
+	return nil
+}
+
+func copyReplicas(t front.Target, obj, scale document.Value) {
+	replicas, _ := scale.At("spec", "replicas").Int()
 	path := t.Sub.Scale.SpecReplicas
 	for _, name := range path[:len(path)-1] {
 		obj = obj.SetObject(name)
 	}
 	obj.SetInt(path[len(path)-1], replicas)
-	return nil
 }
 
 // scaled is the target of a scale: the object in its storage version, but each version of
@@ -314,6 +324,13 @@ func (x *Endpoints) applyScale(r *front.Request) error {
 	entry, err := x.store.Get(r.Context, r.Key())
 	if err != nil || entry.Key == "" {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
+	}
+	a.Merged = func(e *objects.Evaluation, obj document.Value) error {
+		scale, err := shownScale(e, t, obj)
+		if err != nil {
+			return err
+		}
+		return admitScale(e, t, obj, scale)
 	}
 	out, err := x.verbs.ApplyTo(r, main, root, a)
 	if err != nil {

@@ -19,6 +19,8 @@ type applied struct {
 	Opts     objects.Options
 	problems []string // unknown and duplicate fields
 	wrong    error    // for a value that its field cannot hold, or nil
+	// Merged is called for the object with the configuration; nil for nothing.
+	Merged func(e *objects.Evaluation, obj document.Value) error
 }
 
 // ReadApplied reads a configuration of the wanted kind. Its fields are checked like those
@@ -131,6 +133,9 @@ func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, 
 		}
 		if err := objects.MatchPatched(obj, t); err != nil {
 			return document.Value{}, err
+		}
+		if a.Merged != nil && missing == nil {
+			missing = a.Merged(e, obj)
 		}
 		return obj, missing
 	}})
