@@ -362,17 +362,18 @@ func TestCrashedChargeIsWhole(t *testing.T) {
 func TestAbsurdQuotas(t *testing.T) {
 	h := startServer(t, nil)
 	const ns, merge = "/api/v1/namespaces/default", "application/merge-patch+json"
-	quotas, all := ns+"/resourcequotas", `"configmaps":"99999999999999999999","requests.cpu":"0.0000000001"`
+	quotas, all := ns+"/resourcequotas", `"configmaps":"147573952589676412928","requests.cpu":"0.0000000001"`
 	h.run(t, []step{
 		{"negative", "POST", quotas, "", quotaOf("q", `"pods":"-1"`, ""), 422, "must be greater than or equal to 0"},
 		{"a part of a pod", "POST", quotas, "", quotaOf("q", `"pods":"1.5"`, ""), 422, "must be an integer"},
 		{"a number that fills the memory", "POST", quotas, "", quotaOf("q", `"cpu":"1e9999999999"`, ""), 400, "of type quantity"},
 		{"no number", "POST", quotas, "", quotaOf("q", `"cpu":"NaN"`, ""), 400, "of type quantity"},
-		{"beyond 64 bits", "POST", quotas, "", quotaOf("q", all, ""), 201, `"hard":{"configmaps":"99999999999999999999","requests.cpu":"1m"}`},
+		{"beyond 64 bits", "POST", quotas, "", quotaOf("q", all, ""), 201, `"hard":{"configmaps":"147573952589676412928","requests.cpu":"1m"}`},
+		{"thousandths beyond 64 bits, as in 1.25", "POST", quotas, "", quotaOf("r", `"configmaps":"99999999999999999999"`, ""), 422, "must be an integer"},
 		{"negative use", "PATCH", quotas + "/q/status", merge, `{"status":{"used":{"configmaps":"-5"}}}`, 422, "must be greater than or equal to 0"},
-		{"nearly used", "PATCH", quotas + "/q/status", merge, `{"status":{"hard":{` + all + `},"used":{"configmaps":"99999999999999999998","requests.cpu":"0"}}}`, 200, ""},
+		{"nearly used", "PATCH", quotas + "/q/status", merge, `{"status":{"hard":{` + all + `},"used":{"configmaps":"147573952589676412927","requests.cpu":"0"}}}`, 200, ""},
 		{"the last one", "POST", ns + "/configmaps", "", configMap("a", `{}`), 201, ""},
-		{"one more", "POST", ns + "/configmaps", "", configMap("b", `{}`), 403, "exceeded quota: q, requested: configmaps=1, used: configmaps=99999999999999999999, limited: configmaps=99999999999999999999"},
+		{"one more", "POST", ns + "/configmaps", "", configMap("b", `{}`), 403, "exceeded quota: q, requested: configmaps=1, used: configmaps=147573952589676412928, limited: configmaps=147573952589676412928"},
 		{"too much of nearly nothing", "POST", ns + "/pods", "", podOf("p", container("c", `"requests":{"cpu":"2m"}`), ""), 403, "exceeded quota: q, requested: requests.cpu=2m"},
 	})
 }
