@@ -38,25 +38,7 @@ func (x *Endpoints) evict(r *front.Request) error {
 		return err
 	}
 	defer doc.Release()
-	meta := doc.Root().SetObject("metadata")
-	objects.DropSystemFields(meta)
-	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
-		return err
-	}
-	if err := x.ownBody(t, doc.Root(), query); err != nil {
-		return err
-	}
-	body := objects.NewBody(t.Ref, query, doc.Root())
-	if err := x.objects.AdmitBody(r.Context, body); err != nil {
-		return err
-	}
-	if doc.Root().At("metadata", "name").Text() != t.Name {
-		return api.BadRequest("name in URL does not match name in Eviction object")
-	}
-	if sent := doc.Root().Get("deleteOptions"); query.DryRun && sent.Exists() && sent.Get("dryRun").Len() == 0 {
-		setTexts(sent, "dryRun", []string{"All"})
-	}
-	if err := x.objects.CheckBody(r.Context, body); err != nil {
+	if err := x.admitEviction(r, query, doc.Root()); err != nil {
 		return err
 	}
 	var opts objects.DeleteOptions
@@ -92,6 +74,30 @@ func (x *Endpoints) evict(r *front.Request) error {
 		return err
 	}
 	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+}
+
+// admitEviction runs admission on an eviction. A dry run by the query is one of its own
+// options too, as validating plug-ins see them.
+func (x *Endpoints) admitEviction(r *front.Request, query objects.Options, eviction document.Value) error {
+	t, meta := r.Target, eviction.SetObject("metadata")
+	objects.DropSystemFields(meta)
+	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
+		return err
+	}
+	if err := x.ownBody(t, eviction, query); err != nil {
+		return err
+	}
+	body := objects.NewBody(t.Ref, query, eviction)
+	if err := x.objects.AdmitBody(r.Context, body); err != nil {
+		return err
+	}
+	if eviction.At("metadata", "name").Text() != t.Name {
+		return api.BadRequest("name in URL does not match name in Eviction object")
+	}
+	if sent := eviction.Get("deleteOptions"); query.DryRun && sent.Exists() && sent.Get("dryRun").Len() == 0 {
+		setTexts(sent, "dryRun", []string{"All"})
+	}
+	return x.objects.CheckBody(r.Context, body)
 }
 
 // disrupts reports whether evicting the pod is a disruption: not if it does not run, or is
