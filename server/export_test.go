@@ -187,3 +187,6 @@ func Computed() time.Duration {
 
 // Excuses reports whether an endpoint of health excuses steps of the start that are not done.
 func (s *Server) Excuses(endpoint string) bool { return s.excuses(endpoint) }
+
+// RaceEnabled reports whether the race detector is on.
+const RaceEnabled = raceEnabled

@@ -102,6 +102,9 @@ const mostHeap = 600
 // TestWorkGrowsWithSize: the cost of a write grows with the object, and with no product
 // of its parts.
 func TestWorkGrowsWithSize(t *testing.T) {
+	if server.RaceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	const small, large = 500, 4000
 	for i := range shapes {
 		s := &shapes[i]
