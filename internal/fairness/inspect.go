@@ -42,14 +42,14 @@ func (l *Level) Inspect(visit func()) State {
 		SeatUse: l.seatUse.clone(), RunningUse: l.runningUse.clone(), WaitUse: l.waitingUse.clone()}
 	for _, index := range slices.Sorted(maps.Keys(l.queues)) {
 		q := l.queues[index]
-		state := QueueState{Index: index, Seats: q.seats, Waiting: q.waiting.Len(), Running: q.running, Wanted: q.wanted, Next: q.next, Work: q.work}
+		state := QueueState{Index: index, Seats: q.seats, Waiting: q.waiting.Len(), Running: q.running, Wanted: q.wanted, Next: q.next(l.now()), Work: q.work}
 		for e := q.waiting.Front(); e != nil; e = e.Next() {
 			state.Initial += e.Value.(*applicant).ticket.work.Seats
 		}
 		s.Queues = append(s.Queues, state)
 		if state.Waiting > 0 {
-			s.Due = append(s.Due, q.next)
-			s.Discounted = append(s.Discounted, q.next-float64(q.seats)*assumedTime)
+			s.Due = append(s.Due, state.Next)
+			s.Discounted = append(s.Discounted, state.Next-float64(q.seats)*assumedTime)
 		}
 	}
 	if visit != nil {

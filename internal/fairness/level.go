@@ -17,9 +17,10 @@
 package fairness
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -50,13 +51,15 @@ type Work struct {
 // most is the number of seats that the request takes, as long as it takes any.
 func (w *Work) most() int { return max(w.Seats, w.Final) }
 
-// assumedTime is the time that a request is assumed to take, until it has ended.
+// assumedTime is the time that a request is assumed to take that waits, or go on when it
+// runs.
 const assumedTime = 0.003 // seconds
 
 // total is the work in seat-seconds.
-func (w *Work) total() float64 {
-	return float64(w.Seats)*assumedTime + float64(w.Final)*w.Lingering.Seconds()
-}
+func (w *Work) total() float64 { return float64(w.Seats)*assumedTime + w.after() }
+
+// after is the work of the final seats.
+func (w *Work) after() float64 { return float64(w.Final) * w.Lingering.Seconds() }
 
 // Refusals.
 var (
@@ -73,7 +76,7 @@ var (
 //	F1. used is the sum of the seats of all requests that have entered and whose seats
 //	    are not free again; wanted that of those that wait.
 //	F2. queues has exactly those with waiting requests or taken seats; due those with
-//	    waiting requests, the next one first.
+//	    waiting requests.
 //	F3. Something waits only if the next request does not fit.
 //	F4. progress is the work in seat-seconds that each queue could have had so far. A
 //	    queue's next is not below the progress when its oldest request arrived, so that
@@ -88,11 +91,12 @@ type Level struct {
 	waiting      int // requests
 	running      int
 	queues       map[int]*queue
-	due          dueQueues
+	due          []*queue
 	free         []*queue
 	dealt        uint64 // hands
 	turns        uint64
 	progress     float64
+	made         time.Time
 	at           time.Time // of progress
 	demand       demand
 	seatUse      *Utilization // of seats
@@ -104,7 +108,7 @@ type Level struct {
 // NewLevel makes a level without seats, whose requests a crowd observes, which may be nil.
 func NewLevel(crowd *Crowd) *Level {
 	now := time.Now()
-	return &Level{crowd: crowd, queues: map[int]*queue{}, at: now, demand: demand{since: now, at: now},
+	return &Level{crowd: crowd, queues: map[int]*queue{}, made: now, at: now, demand: demand{since: now, at: now},
 		seatUse: newUtilization(seatBounds, now), runningUse: newUtilization(requestBounds, now), waitingUse: newUtilization(requestBounds, now)}
 }
 
@@ -142,6 +146,9 @@ func (l *Level) advance() time.Time {
 	l.at = now
 	return now
 }
+
+// now is the time of the progress, in seconds since the level was made.
+func (l *Level) now() float64 { return l.at.Sub(l.made).Seconds() }
 
 // observe notes that the numbers of requests or seats are about to change, or have.
 func (l *Level) observe() {
@@ -181,7 +188,7 @@ func (l *Level) Enter(ctx context.Context, t *Ticket, w *Work) error {
 	}
 	if l.waiting == 0 && l.fits(w.most()) {
 		if q != nil {
-			q.next = max(q.next, l.progress)
+			q.raise(l.progress, l.now())
 		}
 		l.begin(t, q)
 		if !l.rules.Exempt {
@@ -258,10 +265,11 @@ func (l *Level) begin(t *Ticket, q *queue) {
 	l.used += w.most()
 	l.running++
 	if q != nil {
-		l.last = Moment{Progress: l.progress, Start: q.next}
+		l.last = Moment{Progress: l.progress, Start: q.next(l.now())}
 		q.seats += w.most()
 		q.running++
-		q.next += w.total()
+		q.phase(w.Seats, l.now())
+		q.paid += w.after()
 	}
 	w.Tally.began(w.most())
 	l.crowd.add(l.at, w.Writes, 1, 0)
@@ -285,7 +293,8 @@ func (t *Ticket) Leave() {
 	l.crowd.add(l.at, w.Writes, -1, 0)
 	if q := t.queue; q != nil {
 		q.running--
-		q.next += float64(w.Seats) * (took.Seconds() - assumedTime)
+		q.phase(-w.Seats, t.began.Sub(l.made).Seconds())
+		q.paid += float64(w.Seats) * took.Seconds()
 		l.settle(q)
 	}
 	if w.Lingering > 0 && w.Final > 0 {
@@ -325,10 +334,15 @@ func (h heldSeats) vacate() {
 }
 
 // dispatch lets requests begin while there are seats: each time the oldest of the queue
-// in which it would end first if the queues worked in parallel.
+// in which it would end first if the queues worked in parallel, or of equal ones the queue
+// that has waited longest for its turn. The order changes with the time, so all are
+// compared: 1 us for 500 queues.
 func (l *Level) dispatch() {
 	for len(l.due) > 0 && (l.used < l.seats || l.used == 0) {
-		q := l.due[0]
+		now := l.now()
+		q := slices.MinFunc(l.due, func(a, b *queue) int {
+			return cmp.Or(cmp.Compare(a.end(now), b.end(now)), cmp.Compare(a.turn, b.turn))
+		})
 		a := q.oldest()
 		w := &a.ticket.work
 		if !l.fits(w.most()) {
@@ -340,15 +354,13 @@ func (l *Level) dispatch() {
 		q.turn = l.turns
 		w.Tally.Waits[executed].observe(l.at.Sub(a.arrived).Seconds())
 		l.begin(a.ticket, q)
-		l.settle(q)
 		close(a.admitted)
 	}
 }
 
-// settle keeps F4 and the order of due for a queue whose next has changed.
+// settle keeps F4 for a queue whose next or oldest request has changed.
 func (l *Level) settle(q *queue) {
 	if q.waiting.Len() > 0 {
-		q.next = max(q.next, q.oldest().progress)
-		heap.Fix(&l.due, q.place)
+		q.raise(q.oldest().progress, l.now())
 	}
 }

@@ -1,7 +1,6 @@
 package fairness
 
 import (
-	"container/heap"
 	"container/list"
 	"math"
 	"time"
@@ -15,12 +14,36 @@ type queue struct {
 	waiting *list.List // of *applicant, in the order of their arrival
 	work    float64    // of those that wait, in seat-seconds
 	wanted  int        // seats of those that wait
-	next    float64    // the progress at which its next request begins
+	paid    float64    // work of those that have ended, in seat-seconds, or the progress that it missed
+	width   int        // seats of the first phases of those that run
+	begins  float64    // when they began, in seconds, the sum over width
 	place   int        // in due
 	turn    uint64     // the last time that a request left it
 }
 
 func (q *queue) oldest() *applicant { return q.waiting.Front().Value.(*applicant) }
+
+// next is the progress at which its next request begins. Those that run count with the
+// work that they have done by now and some more, so that slow ones are not free until
+// they end, nor many free that begin at once.
+func (q *queue) next(now float64) float64 {
+	return q.paid + float64(q.width)*(now+assumedTime) - q.begins
+}
+
+// end is the progress at which its oldest request would end.
+func (q *queue) end(now float64) float64 { return q.next(now) + q.oldest().ticket.work.total() }
+
+// raise makes next no less than the progress.
+func (q *queue) raise(progress, now float64) { q.paid += max(0, progress-q.next(now)) }
+
+// phase notes that a first phase of so many seats begins, or of -seats that it has ended.
+func (q *queue) phase(seats int, began float64) {
+	q.width += seats
+	q.begins += float64(seats) * began
+	if q.width == 0 {
+		q.begins = 0 // without rounding errors
+	}
+}
 
 // applicant is a request that waits.
 type applicant struct {
@@ -43,8 +66,9 @@ func (l *Level) line(a *applicant) {
 	w.Tally.Waiting++
 	l.crowd.add(l.at, w.Writes, 0, 1)
 	if q.waiting.Len() == 1 {
-		q.next = max(q.next, a.progress)
-		heap.Push(&l.due, q)
+		q.raise(a.progress, l.now())
+		q.place = len(l.due)
+		l.due = append(l.due, q)
 	}
 	l.observe()
 }
@@ -64,7 +88,11 @@ func (l *Level) unline(a *applicant) {
 		l.settle(q)
 	} else {
 		q.work = 0 // without rounding errors
-		heap.Remove(&l.due, q.place)
+		last := len(l.due) - 1
+		l.due[q.place] = l.due[last]
+		l.due[q.place].place = q.place
+		l.due[last] = nil
+		l.due = l.due[:last]
 	}
 	l.observe()
 }
@@ -96,7 +124,7 @@ func (l *Level) choose(flow uint64) *queue {
 		} else {
 			q = &queue{waiting: list.New()}
 		}
-		q.index, q.next = best, l.progress
+		q.index, q.paid = best, l.progress
 		l.queues[best] = q
 	}
 	return q
@@ -137,35 +165,4 @@ func deal(into *[MaxHand]int, flow uint64, queues, hand int) []int {
 		into[i] = card
 	}
 	return into[:hand]
-}
-
-// dueQueues is a heap of queues by the end of their oldest request; of equal ones the
-// queue that has waited longest for its turn is the first.
-type dueQueues []*queue
-
-func (d dueQueues) end(i int) float64 { return d[i].next + d[i].oldest().ticket.work.total() }
-
-// Len, Less, Swap, Push and Pop implement heap.Interface.
-func (d dueQueues) Len() int { return len(d) }
-func (d dueQueues) Less(i, j int) bool {
-	if a, b := d.end(i), d.end(j); a != b {
-		return a < b
-	}
-	return d[i].turn < d[j].turn
-}
-func (d dueQueues) Swap(i, j int) {
-	d[i], d[j] = d[j], d[i]
-	d[i].place, d[j].place = i, j
-}
-func (d *dueQueues) Push(x any) {
-	q := x.(*queue)
-	q.place = len(*d)
-	*d = append(*d, q)
-}
-func (d *dueQueues) Pop() any {
-	last := len(*d) - 1
-	q := (*d)[last]
-	(*d)[last] = nil
-	*d = (*d)[:last]
-	return q
 }
