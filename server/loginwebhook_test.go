@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +101,34 @@ func TestAuthorizationWebhook(t *testing.T) {
 	got := h.send("POST", accessGroup+"subjectaccessreviews", "application/json", []byte(`{"spec":{"user":"carol","nonResourceAttributes":{"path":"/metrics","verb":"get"}}}`))
 	if !strings.Contains(string(got.body), `"status":{"allowed":false,"reason":"unsure"}`) {
 		t.Errorf("a review: %s", got.body)
+	}
+}
+
+// TestAuthorizationOfCreatingWrites: no lock is held while a webhook is asked whether a PUT
+// or an apply may create its object. Here another client creates it meanwhile.
+func TestAuthorizationOfCreatingWrites(t *testing.T) {
+	hook := newLoginWebhook(t)
+	h := startServer(t, func(c *server.Config) {
+		c.AuthorizationModes = []string{"Webhook", "RBAC"}
+		c.AuthorizationWebhookConfigFile, c.AuthorizationWebhookVersion = hook.config, "v1"
+		c.AuthorizationWebhookAllowedTTL, c.AuthorizationWebhookOthersTTL = -1, -1
+	})
+	for _, c := range []struct{ name, method, path, contentType string }{
+		{"put", "PUT", configMaps + "/put", "application/json"},
+		{"applied", "PATCH", configMaps + "/applied?fieldManager=x", "application/apply-patch+yaml"},
+	} {
+		var asked atomic.Int32
+		hook.answer(func(w http.ResponseWriter, r *http.Request) {
+			if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), `"verb":"create"`) {
+				asked.Add(1)
+				(&harness{t: t, server: h.server, client: h.client}).create(configMaps, configMap(c.name, `{"by":"another"}`))
+			}
+			_, _ = io.WriteString(w, `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","status":{"allowed":true}}`)
+		})
+		got := h.send(c.method, c.path, c.contentType, []byte(configMap(c.name, `{"mine":"too"}`)), "Authorization", "Bearer carol-token")
+		if got.code != 200 || asked.Load() != 1 {
+			t.Errorf("%s: %d %s after %d questions, want an update after one", c.name, got.code, got.body, asked.Load())
+		}
 	}
 }
 
