@@ -23,6 +23,7 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"name to generate from", "PUT", ns + "/configmaps/a", "", `{"metadata":{"name":"a","generateName":"x"}}`, 200, `"generateName":"x"`},
 		{"wrong name to generate from", "PUT", ns + "/configmaps/a", "", `{"metadata":{"name":"a","generateName":"x/"}}`, 422, `"field":"metadata.generateName"`},
 
+		{"wrong data under a generated name", "POST", ns + "/configmaps", "", `{"metadata":{"generateName":"made-"},"data":{"!":""}}`, 422, `"details":{"name":"made-`},
 		{"limits without a name", "POST", ns + "/limitranges", "", `{"spec":{"limits":[]}}`, 201, `"name":"`},
 		{"namespace", "POST", "/api/v1/namespaces", "", `{"metadata":{"name":"n"}}`, 201, ""},
 		{"phase", "PUT", "/api/v1/namespaces/n/status", "", `{"metadata":{"name":"n"},"status":{"phase":"Terminating"}}`, 422, `"field":"status.Phase"`},

@@ -272,16 +272,12 @@ func (e *Evaluation) validate() error {
 	if e.Row.MetadataLast && !e.old.Exists() {
 		causes = metadataLast(causes)
 	}
-	name := e.obj.Get("metadata").Get("name").Text()
-	if e.generated {
-		name = ""
-	}
 	for i := range causes {
 		if of.Row != e.Row {
 			causes[i].Field = convert.ServedPath(e.Row.Resource, causes[i].Field)
 		}
 	}
-	return of.Row.Invalid(name, causes)
+	return of.Row.Invalid(e.obj.Get("metadata").Get("name").Text(), causes)
 }
 
 // refuseVersion refuses a new object with a resourceVersion: when it is stored, so not in
