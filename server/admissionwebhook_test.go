@@ -128,6 +128,33 @@ func TestValidatingWebhooks(t *testing.T) {
 	h.create(configMaps, configMap("no", `{}`)) // the next write after the change
 }
 
+// Reviews of deletes show the options as they were sent, the object in the version of the
+// request, and both steps of a pod's delete.
+func TestReviewsOfDeletes(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object"}`, `},{"name":"v1beta1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}`)
+	h.create(shopWidgets, widget("w", ""))
+	h.create(configMaps, configMap("a", `{}`))
+	h.create(podsPath, `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	v := newReviewer(t, nil)
+	h.validateBy(v, "all", reviewRule(`"DELETE"`, "*", "*", "*"), "")
+	for _, c := range []struct {
+		path, options, want string
+		reviews             int
+	}{
+		{configMaps + "/a?dryRun=All", `{"orphanDependents":true}`, `"kind":"DeleteOptions","orphanDependents":true}`, 1},
+		{configMaps + "/a?orphanDependents=false", "", `"kind":"DeleteOptions","orphanDependents":false}`, 1},
+		{podsPath + "/p?dryRun=All", "", `"gracePeriodSeconds":0`, 1},
+		{podsPath + "/p", "", `"deletionGracePeriodSeconds":0`, 2},
+		{strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1), "", `"oldObject":{"apiVersion":"shop.example.com/v1beta1"`, 1},
+	} {
+		h.remove(c.path, c.options).expect(t, 200, "")
+		if got, n := v.last(); n != c.reviews || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %d reviews, the last %s\n want %d, %s", c.path, n, got, c.reviews, c.want)
+		}
+	}
+}
+
 // A webhook that knows another version gets the object in it.
 func TestValidatingWebhookVersions(t *testing.T) {
 	h := startServer(t, nil)

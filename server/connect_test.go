@@ -21,7 +21,7 @@ func TestWaysToWhatRuns(t *testing.T) {
 		{"log of some container", "GET", podsPath + "/two/log", "", "", 400, "choose one of: [c d] or one of the init containers: [i]"},
 		{"log of an unknown one", "GET", podsPath + "/two/log?container=x", "", "", 400, "container x is not valid for pod two"},
 		{"log of the first", "GET", podsPath + "/two/log?container=i", "", "", 204, ""},
-		{"log of a lost node", "GET", podsPath + "/lost/log?container=c", "", "", 404, `nodes \"gone\" not found`},
+		{"log of a lost node", "GET", podsPath + "/lost/log?container=c", "", "", 404, `pods \"gone\" not found`},
 		{"log of a node", "GET", podsPath + "/three/log?container=c", "", "", 503, "node n has reported no address by which it is reached"},
 		{"wrong options", "GET", podsPath + "/p/log?tailLines=-1&limitBytes=0&sinceSeconds=0&sinceTime=2020-01-01T00:00:00Z", "", "", 422, `PodLogOptions \"p\" is invalid: [limitBytes`},
 		{"no number", "GET", podsPath + "/p/log?tailLines=x", "", "", 400, "tailLines"},

@@ -62,7 +62,7 @@ func TestOwnService(t *testing.T) {
 		t.Errorf("a label that somebody set is %v", got)
 	}
 	h.send("DELETE", servicesPath+"/kubernetes", "", nil).expect(t, 200, "")
-	h.send("DELETE", ownEndpoints, "", nil).expect(t, 200, "")
+	h.get(ownEndpoints).expect(t, 404, "NotFound") // went along
 	h.send("DELETE", "/api/v1/namespaces/kube-node-lease", "", nil).expect(t, 200, "")
 	h.send("PUT", "/api/v1/namespaces/kube-node-lease/finalize", "application/json", []byte(`{"metadata":{"name":"kube-node-lease"},"spec":{"finalizers":[]}}`)).expect(t, 200, "")
 	h.get("/api/v1/namespaces/kube-node-lease").expect(t, 404, "NotFound")

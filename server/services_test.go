@@ -342,3 +342,24 @@ func TestServiceRangeChanges(t *testing.T) {
 	h.send("DELETE", servicesPath+"/new2", "", nil).expect(t, 200, "")
 	h.post(servicesPath, service("full", "")).expect(t, 201, "")
 }
+
+// The endpoints of a service end with it, as in 1.25.
+func TestEndpointsOfDeletedServices(t *testing.T) {
+	const endpoints = "/api/v1/namespaces/default/endpoints"
+	h := startServer(t, nil)
+	for _, name := range []string{"a", "held"} {
+		h.create(servicesPath, service(name, ""))
+		h.create(endpoints, `{"metadata":{"name":"`+name+`"}}`)
+	}
+	h.mergePatch(servicesPath+"/held", `{"metadata":{"finalizers":["example.com/x"]}}`)
+	h.run(t, []step{
+		{"dry run", "DELETE", servicesPath + "/a?dryRun=All", "", "", 200, ""},
+		{"kept", "GET", endpoints + "/a", "", "", 200, ""},
+		{"delete", "DELETE", servicesPath + "/a", "", "", 200, ""},
+		{"gone", "GET", endpoints + "/a", "", "", 404, ""},
+		{"marked", "DELETE", servicesPath + "/held", "", "", 200, ""},
+		{"kept while the service is there", "GET", endpoints + "/held", "", "", 200, ""},
+		{"finalized", "PATCH", servicesPath + "/held", mergeType, `{"metadata":{"finalizers":null}}`, 200, ""},
+		{"gone too", "GET", endpoints + "/held", "", "", 404, ""},
+	})
+}

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -155,8 +156,12 @@ func (x *Endpoints) placeOf(r *front.Request, container string, one bool) (at pl
 	}
 	node, release, err := x.reader.Get(r.Context, "", "nodes", "", at.node)
 	defer release()
-	if err == nil {
+	var missing *api.Error
+	switch {
+	case err == nil:
 		at.host, at.port, at.failure = x.agents.Address(node)
+	case errors.As(err, &missing) && missing.Reason == api.ReasonNotFound:
+		err = api.NotFound(res.GroupResource(), at.node) // the resource of the request, as in 1.25
 	}
 	return at, err
 }

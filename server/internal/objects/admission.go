@@ -99,6 +99,7 @@ func optionsText(operation admission.Operation, opts *Options, d *DeleteOptions)
 		APIVersion      string            `json:"apiVersion"`
 		Grace           *int64            `json:"gracePeriodSeconds,omitempty"`
 		Preconditions   map[string]string `json:"preconditions,omitempty"`
+		Orphans         *bool             `json:"orphanDependents,omitempty"`
 		Propagation     string            `json:"propagationPolicy,omitempty"`
 		DryRun          []string          `json:"dryRun,omitempty"`
 		FieldManager    string            `json:"fieldManager,omitempty"`
@@ -108,7 +109,9 @@ func optionsText(operation admission.Operation, opts *Options, d *DeleteOptions)
 		all.DryRun = []string{"All"}
 	}
 	if d != nil && operation == admission.Delete {
-		all.Grace, all.Propagation = d.Grace, d.Propagation
+		if all.Grace, all.Orphans = d.Grace, d.Orphans; d.Orphans == nil {
+			all.Propagation = d.Propagation
+		}
 		for name, v := range map[string]*string{"uid": d.UID, "resourceVersion": d.Revision} {
 			if v != nil {
 				if all.Preconditions == nil {

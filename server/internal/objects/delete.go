@@ -34,6 +34,8 @@ type DeleteOptions struct {
 	Admitted      bool        // admission has seen the delete, or another write that asks for it
 	Collected     bool        // the object is one of a collection that is deleted
 	Cascade       bool        // orphanDependents=false: an object that stays for a while is answered with 202
+	Orphans       *bool       // orphanDependents, if that named the policy
+	marked        string      // the uid of the object that the first step of the delete has marked
 }
 
 var camel = regexp.MustCompile("[A-Z]")
@@ -60,12 +62,24 @@ func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) 
 		return first.Entry, first.ending == endsNext || first.ending == ended, err
 	}
 	uid := UIDOf(first.Body)
-	second, err := o.deleteStep(ctx, of, DeleteOptions{UID: &uid, By: opts.By, Admitted: true})
+	next := opts // admission sees both steps, as in 1.25
+	next.marked, next.Grace, next.Revision = uid, new(int64), nil
+	second, err := o.deleteStep(ctx, of, next)
 	var refused *api.Error
 	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
 		return first.Entry, true, nil // another delete may have been faster
 	}
 	return second.Entry, false, err
+}
+
+// removeEndpoints removes the endpoints of a service that is gone, as in 1.25. Those that
+// cannot be removed stay.
+func (o *Objects) removeEndpoints(ctx context.Context, service Ref) {
+	if o.services == nil || service.Row != o.services.Row {
+		return
+	}
+	of := Ref{Row: o.catalog.Snapshot().Stored("", "endpoints"), Namespace: service.Namespace, Name: service.Name}
+	_, _, _ = o.DeleteObject(context.WithoutCancel(ctx), of, DeleteOptions{Admitted: true})
 }
 
 // ending is the effect of a delete's step on an object.
@@ -122,6 +136,9 @@ func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.V
 		if have := meta.Get("uid").Text(); *o.UID != have {
 			return conflict("UID", *o.UID, have, "deleted and then recreated")
 		}
+	}
+	if o.marked != "" && o.marked != meta.Get("uid").Text() {
+		return conflict("UID", o.marked, meta.Get("uid").Text(), "deleted and then recreated")
 	}
 	if o.Revision != nil {
 		if have := meta.Get("resourceVersion").Text(); *o.Revision != have {
@@ -260,7 +277,7 @@ func (o *DeleteOptions) Propagate(policy string, causes []schema.Cause) []schema
 
 // Orphan reads the older spelling of the propagation policy.
 func (o *DeleteOptions) Orphan(on bool, causes []schema.Cause) []schema.Cause {
-	o.Cascade = !on
+	o.Cascade, o.Orphans = !on, &on
 	if o.Propagation != "" {
 		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "propagationPolicy",
 			Message: "Invalid value: \"" + o.Propagation + "\": orphanDependents and deletionPropagation cannot be both set"})

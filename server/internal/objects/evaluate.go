@@ -145,7 +145,7 @@ func (e *Evaluation) ownShown() error {
 // judgedAsWritten reports whether the object follows the rules of the version of the
 // write rather than those of another one in which it is stored.
 func (e *Evaluation) judgedAsWritten() bool {
-	return e.Row.Definition != nil && e.Row.Conversion != nil
+	return e.Row.Definition != nil && e.Row.Conversion != nil && e.deletes == nil
 }
 
 // judged is the target, and its earlier state, in the version whose rules the object

@@ -73,6 +73,7 @@ var (
 type Result struct {
 	store.Entry
 	Created bool
+	removed bool // the object, by this write
 	ending  ending
 }
 
@@ -127,6 +128,14 @@ var errStale = errors.New("the basis of the write has changed")
 
 // Write makes one change. Errors: those of the steps, 404, 409, 413, the store's.
 func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
+	out, err := o.write(ctx, w)
+	if out.removed {
+		o.removeEndpoints(ctx, w.Ref)
+	}
+	return out, err
+}
+
+func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 	if w.Creates || o.waits(w, admission.Update) {
 		return o.writeApart(ctx, w)
 	}
@@ -348,7 +357,7 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 			e.Opts.Author.Annotate(note[0], note[1])
 		}
 	}
-	out := Result{Created: e.made.Op == store.OpCreate, ending: e.ending}
+	out := Result{Created: e.made.Op == store.OpCreate, removed: err == nil && e.given && e.made.Op == store.OpDelete, ending: e.ending}
 	switch {
 	case errors.Is(err, ErrNothing):
 		err = nil
