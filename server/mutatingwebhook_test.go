@@ -261,35 +261,65 @@ func TestMutatingWebhooksSeeStaleUpdates(t *testing.T) {
 }
 
 // Scales are reviewed as such however they are written: the mutating webhook sees the one
-// that was sent, the validating one that of the changed object.
+// that was sent, with the owners of its fields, the validating one that of the changed
+// object.
 func TestReviewsOfScales(t *testing.T) {
 	h := startServer(t, nil)
 	v := newReviewer(t, nil)
 	const path = "/apis/apps/v1/namespaces/default/deployments"
+	const head = `{"apiVersion":"autoscaling/v1","kind":"Scale",`
 	h.create(path, deployment)
 	h.mutateBy(v, "m", reviewRule(`"UPDATE"`, "apps", "v1", "deployments/scale"), "")
 	h.validateBy(v, "v", reviewRule(`"UPDATE"`, "apps", "v1", "deployments/scale"), "")
 	for _, c := range []struct {
 		name, method, query, media, body string
-		code, reviews                    int
-		want                             string
+		code                             int
+		replicas, owner                  string // of the new scale
 	}{
-		{"put", "PUT", "", "", `{"metadata":{"name":"d"},"spec":{"replicas":3}}`, 200, 2, `"replicas":3`},
-		{"merge", "PATCH", "", mergeType, `{"spec":{"replicas":4}}`, 200, 2, `"replicas":4`},
-		{"apply", "PATCH", "fieldManager=x&force=true", "application/apply-patch+yaml", `{"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":5}}`, 200, 2, `"replicas":5`},
-		{"stale", "PUT", "", "", `{"metadata":{"name":"d","resourceVersion":"1"},"spec":{"replicas":6}}`, 409, 1, `"replicas":6`},
+		{"put", "PUT", "fieldManager=p", "", `{"metadata":{"name":"d","labels":{"a":"b"}},"spec":{"replicas":3},"status":{"replicas":9}}`, 200, "3", "p Update map[f:metadata:map[f:labels:map[.:map[] f:a:map[]]] f:spec:map[f:replicas:map[]] f:status:map[f:replicas:map[]]]"},
+		{"merge", "PATCH", "fieldManager=m", mergeType, `{"spec":{"replicas":4}}`, 200, "4", "m Update map[f:spec:map[f:replicas:map[]]]"},
+		{"no change", "PATCH", "fieldManager=m", mergeType, `{}`, 200, "4", "m Update map[f:spec:map[f:replicas:map[]]]"},
+		{"apply against an owner", "PATCH", "fieldManager=x", applyMedia, head + `"spec":{"replicas":5}}`, 409, "", `conflict with \"m\" with subresource \"scale\" using autoscaling/v1: .spec.replicas`},
+		{"apply", "PATCH", "fieldManager=x&force=true", applyMedia, head + `"metadata":{"labels":{"a":"b"}},"spec":{"replicas":5}}`, 200, "5", "x Apply map[f:metadata:map[f:labels:map[f:a:map[]]] f:spec:map[f:replicas:map[]]]"},
+		{"apply of another object", "PATCH", "fieldManager=x", applyMedia, head + `"metadata":{"uid":"1"}}`, 409, "<nil>", `deployments/scale.apps \"d\": Precondition failed: UID in precondition: 1`},
+		{"a wrong one", "PATCH", "fieldManager=x", applyMedia, head + `"spec":{"replicas":-1}}`, 422, "-1", `Scale.autoscaling \"d\" is invalid`},
+		{"apply of nothing", "PATCH", "fieldManager=x", applyMedia, head + `"metadata":{"name":"d"}}`, 200, "<nil>", ""},
+		{"stale", "PUT", "", "", `{"metadata":{"name":"d","resourceVersion":"1"},"spec":{"replicas":6}}`, 409, "6", ""},
 	} {
-		if got := h.send(c.method, path+"/d/scale?"+c.query, c.media, []byte(c.body)); got.code != c.code {
-			t.Errorf("%s: %d %s", c.name, got.code, got.body)
+		v.last()
+		got := h.send(c.method, path+"/d/scale?"+c.query, c.media, []byte(c.body))
+		v.mu.Lock()
+		all := v.requests
+		v.mu.Unlock()
+		if got.code != c.code || len(all) != 2 && c.code == 200 || len(all) > 1 && c.code != 200 {
+			t.Errorf("%s: %d reviews, %d %s", c.name, len(all), got.code, got.body)
+			continue
 		}
-		text, n := v.last()
-		for _, want := range []string{`"kind":{"group":"autoscaling","kind":"Scale","version":"v1"}`, `"subResource":"scale"`, `"object":{"apiVersion":"autoscaling/v1","kind":"Scale"`, c.want} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: the review lacks %s: %s", c.name, want, text)
+		if c.code != 200 && !strings.Contains(string(got.body), c.owner) {
+			t.Errorf("%s: %s", c.name, got.body)
+		}
+		for i, request := range all {
+			obj, old := request["object"].(map[string]any), request["oldObject"].(map[string]any)
+			if kind := fmt.Sprint(request["kind"], request["subResource"], obj["kind"], old["kind"]); kind != "map[group:autoscaling kind:Scale version:v1]scaleScaleScale" {
+				t.Errorf("%s: the review is of a %s", c.name, kind)
+			}
+			if got := fmt.Sprint(obj["spec"].(map[string]any)["replicas"]); got != c.replicas {
+				t.Errorf("%s: %s replicas", c.name, got)
+			}
+			owner := ownerOf(obj)
+			if i == 1 && (owner != "" || ownerOf(old) != "" || obj["status"].(map[string]any)["selector"] != "a=b") || i == 0 && c.code == 200 && owner != c.owner {
+				t.Errorf("%s: review %d: owned by %q of %q: %v", c.name, i, owner, ownerOf(old), obj)
 			}
 		}
-		if full := strings.Count(text, `"selector":"a=b"`) == 2; n != c.reviews || full != (n == 2) { // of the object and the old one
-			t.Errorf("%s: %d reviews, the last is %s", c.name, n, text)
-		}
 	}
+}
+
+// ownerOf is the first manager of an object's fields.
+func ownerOf(obj map[string]any) string {
+	list, _ := obj["metadata"].(map[string]any)["managedFields"].([]any)
+	if list == nil {
+		return ""
+	}
+	e := list[0].(map[string]any)
+	return fmt.Sprint(e["manager"], " ", e["operation"], " ", e["fieldsV1"])
 }

@@ -142,6 +142,8 @@ func TestOwnerOfReplicas(t *testing.T) {
 		{"owner", "GET", path + "/a", "", "", 200, `{"manager":"m","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}`},
 		{"applied scale", "PATCH", path + "/a/scale?fieldManager=n&force=true", applyMedia, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":4}}`, 200, ""},
 		{"its owner", "GET", path + "/a", "", "", 200, `"managedFields":[{"manager":"n","operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}`},
+		{"labels of a scale", "PATCH", path + "/a/scale?fieldManager=o", applyMedia, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a","labels":{"x":"y"}}}`, 200, ""},
+		{"which are nobody's", "GET", path + "/a", "", "", 200, `"managedFields":[{"manager":"n","operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"},{"manager":"capstan-test"`},
 		{"scale again", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
 		{"scale to 0", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":0}}`, 200, ""},
 	})

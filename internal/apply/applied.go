@@ -155,7 +155,7 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 			return nil, err
 		}
 	} else {
-		me.time, me.changed = w.time(), true
+		me.time, me.changed = w.Time, true
 	}
 	return managers.applied(merged.Root(), applied, w), nil
 }

@@ -12,14 +12,14 @@
 // the group version. The name of the manager is ManagerName(fieldManager
 // parameter, user agent) after CheckManager has accepted the parameter.
 //
-// Writes other than an apply — create, PUT, the other patches, status, scale — call
+// Writes other than an apply — create, PUT, the other patches, status — call
 // Update with the object as it was decoded, defaults included, before the server resets
 // the fields that the endpoint does not change and before admission: fields that hooks or
 // webhooks set have no owner. So the server itself must take managedFields neither from
 // the request nor from the live object. A new object has an absent live value. The
 // endpoint's Write.Reset names the fields that it does not write: MainReset for the
-// object itself, StatusReset for its status. A scale is an update of the whole object
-// with subresource "scale".
+// object itself, StatusReset for its status. A Scale is an object with owners of its own:
+// Replicas shows it those of its object's replicas, and takes them back.
 //
 // Apply takes the configuration as it was sent (document.DecodeAny of its JSON), after
 // the server has decoded the same text with the kind's type to find unknown fields and

@@ -42,14 +42,6 @@ type Write struct {
 	Reset Set
 }
 
-// time is that of the entry of the write; entries of a scale have none, as in 1.25.
-func (w Write) time() string {
-	if w.Subresource == scale {
-		return ""
-	}
-	return w.Time
-}
-
 // gvk is the kind in messages.
 func (k *Kind) gvk() string {
 	if strings.Contains(k.APIVersion, "/") {

@@ -1,10 +1,6 @@
 package apply
 
-import (
-	"slices"
-
-	"github.com/capstan-dev/capstan/internal/document"
-)
+import "github.com/capstan-dev/capstan/internal/document"
 
 // Update records a write other than an apply in obj's metadata.managedFields. live is the
 // object that obj replaces, absent if obj is new. obj is as the client sent it (or as a
@@ -82,24 +78,12 @@ func clientLedger(sent, live document.Value, w Write) ledger {
 	return managers
 }
 
-// scale is the subresource whose entries have no time, as in 1.25.
-const scale = "scale"
-
 // update adds the changes of a write to its manager's entry and removes them from others.
 func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w Write) (ledger, error) {
 	mine := d.changed().Difference(neverOwned)
-	if w.Subresource == scale && !managers.touch(mine) { // replicas without an owner stay so
-		mine = Set{}
-	}
 	managers, err := k.take(managers, live, obj, d, nil, w)
 	if err != nil {
 		return nil, err
-	}
-	if w.Subresource == scale && isZero(obj, mine) { // a Scale leaves out 0 replicas
-		if me := managers.find(k.updater(w)); me != nil {
-			me.own(me.owned().Difference(mine))
-		}
-		mine = Set{}
 	}
 	if !mine.Empty() {
 		me := managers.find(k.updater(w))
@@ -110,23 +94,9 @@ func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w
 		if me.known || !me.stored.Exists() || !holds(me.fields(), mine) {
 			me.own(me.owned().Union(mine))
 		}
-		me.time, me.changed = w.time(), true
+		me.time, me.changed = w.Time, true
 	}
 	return managers.withoutEmpty().limit(), nil
-}
-
-// touch reports whether a manager owns one of the fields.
-func (l ledger) touch(s Set) bool {
-	return slices.ContainsFunc(l, func(e *entry) bool { return touches(e.fields(), s) })
-}
-
-// isZero reports whether the number at the one path of a set is 0.
-func isZero(v document.Value, s Set) bool {
-	for ; len(s.nodes) == 1; s = s.nodes[0].below {
-		v = v.Get(s.nodes[0].step.Text)
-	}
-	n, ok := v.Int()
-	return ok && n == 0
 }
 
 // updater is the identity of the entry of a write other than an apply.

@@ -16,6 +16,8 @@ type Ownership struct {
 	Kind   apply.Kind
 	Bodies map[string]*apply.Kind // of bodies that are not stored, by subresource
 
+	Replicas apply.Replicas // those that the scale subresource writes
+
 	main   apply.Set            // fields that the object's own endpoint does not write
 	status map[string]apply.Set // fields that the status endpoints do not write, by subresource
 }
@@ -39,7 +41,7 @@ func newOwnership(row *Row) *Ownership {
 	}
 	for i := range row.Subresources {
 		switch sub := &row.Subresources[i]; sub.Endpoint {
-		case api.EndpointRequestToken, api.EndpointEvict, api.EndpointBind:
+		case api.EndpointRequestToken, api.EndpointEvict, api.EndpointBind, api.EndpointScale:
 			if o.Bodies == nil {
 				o.Bodies = map[string]*apply.Kind{}
 			}
@@ -47,7 +49,21 @@ func newOwnership(row *Row) *Ownership {
 			o.Bodies[sub.Name] = &apply.Kind{Table: row.SchemaOf(sub).Merging(), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
 		}
 	}
+	o.Replicas = replicasOf(row)
 	return o
+}
+
+// replicasOf are the replicas of a row's objects, in the versions with a scale.
+func replicasOf(row *Row) apply.Replicas {
+	all := apply.Replicas{Version: row.GV.APIVersion(), Paths: map[string][]string{}}
+	for _, other := range row.Versions.Rows {
+		for i := range other.Subresources {
+			if sub := &other.Subresources[i]; sub.Scale != nil {
+				all.Paths[other.GV.APIVersion()] = sub.Scale.SpecReplicas
+			}
+		}
+	}
+	return all
 }
 
 // For is the kind, for a call whose conversions may wait until ctx ends.

@@ -37,15 +37,25 @@ func (x *Endpoints) updateScale(r *front.Request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := x.front.ReadObject(r, subKind(r.Target), opts.Validation)
+	read := func() (*document.Document, error) { return x.front.ReadObject(r, subKind(r.Target), opts.Validation) }
+	doc, err := read()
 	if err != nil {
 		return err
 	}
-	defer doc.Release()
-	if err := matchScale(r.Target, doc.Root()); err != nil {
-		return err
-	}
-	return x.writeScale(r, opts, func(*objects.Evaluation, document.Value) (document.Value, error) { return doc.Root(), nil })
+	defer func() { doc.Release() }()
+	return x.writeScale(r, opts, func(e *objects.Evaluation, old document.Value) (document.Value, error) {
+		if doc == nil { // the second time
+			if doc, err = read(); err != nil {
+				return document.Value{}, err
+			}
+		}
+		scale := e.Keep(doc)
+		doc = nil
+		if err := matchScale(r.Target, scale); err != nil {
+			return scale, err
+		}
+		return scale, objects.CheckUID(r.Target.Row, r.Target.Name, scale.Get("metadata"), old.Get("metadata"), false)
+	})
 }
 
 func (x *Endpoints) patchScale(r *front.Request) error {
@@ -59,12 +69,9 @@ func (x *Endpoints) patchScale(r *front.Request) error {
 	}
 	want := subKind(r.Target)
 	p.Check(want)
-	return x.writeScale(r, p.Opts, func(e *objects.Evaluation, obj document.Value) (document.Value, error) {
-		text, err := scaleOf(r.Target, obj)
+	return x.writeScale(r, p.Opts, func(e *objects.Evaluation, old document.Value) (document.Value, error) {
+		text, err := p.Apply(old.AppendJSON(nil), want)
 		if err != nil {
-			return document.Value{}, err
-		}
-		if text, err = p.Apply(text, want); err != nil {
 			return document.Value{}, err
 		}
 		doc, err := x.verbs.DecodePatched(r, text, document.Value{}, p, want)
@@ -76,10 +83,45 @@ func (x *Endpoints) patchScale(r *front.Request) error {
 	})
 }
 
-// writeScale stores the replicas of the Scale that wanted returns for the object.
-func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted func(e *objects.Evaluation, obj document.Value) (document.Value, error)) error {
+// applyScale is PATCH of a scale with an apply configuration.
+func (x *Endpoints) applyScale(r *front.Request) error {
+	t, want := r.Target, subKind(r.Target)
+	a, err := x.verbs.ReadApplied(r, want)
+	if err != nil {
+		return err
+	}
+	defer a.Doc.Release()
+	if meta := a.Doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
+		meta.SetString("name", t.Name) // the name may be missing
+	}
+	if err := objects.MatchPatched(a.Doc.Root(), t.Ref); err != nil {
+		return err
+	}
+	return x.writeScale(r, a.Opts, func(e *objects.Evaluation, old document.Value) (document.Value, error) {
+		text, err := a.Merge(r, t.Row.Ownership().Bodies[t.Sub.Name], want, old, x.scaleFields(t, a.Opts))
+		if err != nil {
+			return document.Value{}, err
+		}
+		doc, _, err := x.front.Parse(text, want, document.Value{})
+		if err != nil {
+			return document.Value{}, err
+		}
+		return e.Keep(doc), nil
+	})
+}
+
+// scaleFields is the manager of a scale's fields, all of which it may own.
+func (x *Endpoints) scaleFields(t front.Target, opts objects.Options) apply.Write {
+	w := x.objects.FieldWrite(t.Ref, opts)
+	w.Reset = apply.Set{}
+	return w
+}
+
+// writeScale stores the replicas of the Scale that wanted returns in place of the old one.
+// Both have the owners of the replicas as theirs.
+func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted func(e *objects.Evaluation, old document.Value) (document.Value, error)) error {
 	t := r.Target
-	main := t.Ref
+	main, owners := t.Ref, t.Row.Ownership()
 	main.Sub = nil
 	opts.Subresource = t.Sub.Name
 	out, err := x.objects.Write(r.Context, &objects.Write{Ref: main, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
@@ -87,32 +129,28 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 		if err != nil { // the read of a scale alone names the subresource
 			return obj, err
 		}
-		scale, err := wanted(e, obj)
+		show := func(obj document.Value) (document.Value, error) { return shownScale(e, t, obj) }
+		old, err := show(obj)
 		if err != nil {
-			return document.Value{}, err
+			return obj, err
 		}
-		if err := objects.CheckUID(t.Row, t.Name, scale.Get("metadata"), obj.Get("metadata"), e.Opts.Patched); err != nil {
-			return document.Value{}, err
+		owners.Replicas.Show(old, obj, subKind(t).APIVersion)
+		scale, err := wanted(e, old)
+		if err != nil {
+			return obj, err
 		}
-		copyReplicas(t, obj, scale)
-		return obj, admitScale(e, t, obj, scale)
+		if !opts.Applied {
+			if err := owners.Bodies[t.Sub.Name].Update(old, scale, x.scaleFields(t, opts)); err != nil {
+				return obj, err
+			}
+		}
+		e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: old, Apply: func() error { return setReplicas(t, obj, scale) }, Made: show}
+		return obj, nil
 	}})
 	if err != nil {
 		return err
 	}
 	return x.respondScale(r, out.Entry)
-}
-
-// admitScale has admission see a scale in place of its object: the old one and the one that
-// is sent, and for the validating plug-ins that of the changed object.
-func admitScale(e *objects.Evaluation, t front.Target, obj, scale document.Value) error {
-	old, err := shownScale(e, t, e.Was)
-	if err != nil {
-		return err
-	}
-	e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: old, Apply: func() error { return setReplicas(t, obj, scale) },
-		Made: func(obj document.Value) (document.Value, error) { return shownScale(e, t, obj) }}
-	return nil
 }
 
 // shownScale is the scale of an object, as a document of the evaluation.
@@ -128,15 +166,22 @@ func shownScale(e *objects.Evaluation, t front.Target, obj document.Value) (docu
 	return e.Keep(doc), nil
 }
 
-// setReplicas writes the replicas of an admitted scale into the object.
+// setReplicas writes the replicas of an admitted scale, and their owners, into the object.
 func setReplicas(t front.Target, obj, scale document.Value) error {
 	if causes := objects.ValidateScale(scale); len(causes) > 0 && t.Row.Definition == nil { // custom objects are checked themselves
 		return api.Invalid("autoscaling", "Scale", t.Name, causes)
 	}
-	if err := objects.CheckRevision(t.Row, t.Name, scale.Get("metadata"), obj.Get("metadata")); err != nil {
+	meta, old := scale.Get("metadata"), obj.Get("metadata")
+	gr := t.Row.GroupResource()
+	if uid := meta.Get("uid").Text(); uid != "" && uid != old.Get("uid").Text() {
+		gr.Resource += "/" + t.Sub.Name
+		return api.Conflict(gr, t.Name, "Precondition failed: UID in precondition: "+uid+", UID in object meta: "+old.Get("uid").Text())
+	}
+	if err := objects.CheckRevision(t.Row, t.Name, meta, old); err != nil {
 		return err
 	}
 	copyReplicas(t, obj, scale)
+	t.Row.Ownership().Replicas.Take(obj, scale)
 	return nil
 }
 
@@ -275,66 +320,4 @@ func selectorText(v document.Value) (string, error) {
 		plain[key] = value.Text()
 	}
 	return labels.SelectorFromSet(plain).String(), nil
-}
-
-// applyScale is PATCH of a scale with an apply configuration: one of the scaled object
-// with only the replicas.
-func (x *Endpoints) applyScale(r *front.Request) error {
-	t := r.Target
-	a, err := x.verbs.ReadApplied(r, subKind(t))
-	if err != nil {
-		return err
-	}
-	defer a.Doc.Release()
-	if meta := a.Doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
-		meta.SetString("name", t.Name) // the name may be missing
-	}
-	if err := objects.MatchPatched(a.Doc.Root(), t.Ref); err != nil {
-		return err
-	}
-	if err := apply.CheckTypeMeta(a.Doc.Root(), subKind(t).APIVersion); err != nil {
-		return err
-	}
-	main := t.Ref
-	main.Sub = nil
-	a.Opts.Subresource = t.Sub.Name
-	config, err := document.DecodeAny([]byte("{}"), x.decodeLimits)
-	if err != nil {
-		return err
-	}
-	defer config.Release()
-	want := front.KindOf(t.Row)
-	root := config.Root()
-	root.SetString("apiVersion", want.APIVersion)
-	root.SetString("kind", want.Kind)
-	root.SetObject("metadata").SetString("name", t.Name)
-	for _, field := range []string{"uid", "resourceVersion"} {
-		if v := a.Doc.Root().At("metadata", field); v.Exists() {
-			root.Get("metadata").Put(field, v)
-		}
-	}
-	if replicas := a.Doc.Root().At("spec", "replicas"); replicas.Exists() {
-		at := root
-		path := t.Sub.Scale.SpecReplicas
-		for _, name := range path[:len(path)-1] {
-			at = at.SetObject(name)
-		}
-		at.Put(path[len(path)-1], replicas)
-	}
-	entry, err := x.store.Get(r.Context, r.Key())
-	if err != nil || entry.Key == "" {
-		return api.NotFound(t.Row.GroupResource(), t.Name)
-	}
-	a.Merged = func(e *objects.Evaluation, obj document.Value) error {
-		scale, err := shownScale(e, t, obj)
-		if err != nil {
-			return err
-		}
-		return admitScale(e, t, obj, scale)
-	}
-	out, err := x.verbs.ApplyTo(r, main, root, a)
-	if err != nil {
-		return err
-	}
-	return x.respondScale(r, out.Entry)
 }

@@ -24,7 +24,8 @@ type Via struct {
 	Obj, Old    document.Value
 	Apply       func() error // makes the change of Obj one of the object; nil if it has no effect
 
-	// Made is Obj as the object has become, for the validating plug-ins; nil for Obj itself.
+	// Made is the body of an object, for the validating plug-ins, which see those of the
+	// changed object and of the basis; nil for Obj and Old.
 	Made func(obj document.Value) (document.Value, error)
 }
 

@@ -95,10 +95,11 @@ func (e *Evaluation) compareRevision() error {
 	return CheckRevision(e.Row, e.Name, meta, e.Was.Get("metadata"))
 }
 
-// own records the ownership of fields. Where hooks convert, convert does.
+// own records the ownership of fields. Where hooks convert, convert does, and the write
+// itself through another kind.
 func (e *Evaluation) own() error {
 	e.warnOutdated()
-	if e.hooked() {
+	if e.hooked() || e.Via != nil {
 		return nil
 	}
 	return e.s.Own(e.ctx, e.Ref, e.Was, e.obj, e.Opts)
@@ -235,11 +236,13 @@ func (e *Evaluation) admit() error {
 func (e *Evaluation) check() error {
 	r := e.admission()
 	if e.Via != nil && e.Via.Made != nil {
-		made, err := e.Via.Made(e.obj)
-		if err != nil {
+		var err error
+		if r.Object, err = e.Via.Made(e.obj); err != nil {
 			return err
 		}
-		r.Object = made
+		if r.Old, err = e.Via.Made(e.Was); err != nil {
+			return err
+		}
 	}
 	if r.Name == "" && e.generated { // by now it is known
 		r.Name = e.obj.Get("metadata").Get("name").Text()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
@@ -19,8 +20,6 @@ type applied struct {
 	Opts     objects.Options
 	problems []string // unknown and duplicate fields
 	wrong    error    // for a value that its field cannot hold, or nil
-	// Merged is called for the object with the configuration; nil for nothing.
-	Merged func(e *objects.Evaluation, obj document.Value) error
 }
 
 // ReadApplied reads a configuration of the wanted kind. Its fields are checked like those
@@ -97,48 +96,45 @@ func (v *Verbs) apply(r *front.Request) error {
 		return err
 	}
 	defer a.Doc.Release()
-	out, err := v.ApplyTo(r, t.Ref, a.Doc.Root(), a)
-	return v.RespondWritten(r, out, err)
-}
-
-// ApplyTo merges a configuration of the target's kind, sent as a, into the object.
-// Mistakes in its fields are reported if there is no conflict.
-func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
-	res, opts := t.Row, a.Opts
-	kind, as := res.Ownership().For(r.Context), v.objects.FieldWrite(t, opts)
 	r.Span.Event(storing)
-	return v.objects.Write(r.Context, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	kind, as := t.Row.Ownership().For(r.Context), v.objects.FieldWrite(t.Ref, a.Opts)
+	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: a.Opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
 		if e.Shown == nil {
-			if missing = mayApply(e, config.Get("metadata")); missing == nil {
+			if missing = mayApply(e, a.Doc.Root().Get("metadata")); missing == nil {
 				missing = v.front.MayCreate(r)
 			}
-			if missing != nil && !res.CheckedWhenMissing {
+			if missing != nil && !t.Row.CheckedWhenMissing {
 				return document.Value{}, missing
 			}
 		}
-		text, err := kind.Apply(e.Was, config, as, opts.Force)
-		if answer := (*api.Error)(nil); a.wrong != nil && !errors.As(err, &answer) {
-			return document.Value{}, a.wrong // unless there is another answer, such as a conflict
-		}
+		text, err := a.Merge(r, kind, want, e.Was, as)
 		if err != nil {
-			return document.Value{}, err
-		}
-		if err := front.Report(r, a.problems, front.KindOf(res), opts.Validation); err != nil {
 			return document.Value{}, err
 		}
 		obj, err := v.decodeMerged(e, text)
 		if err != nil {
 			return document.Value{}, err
 		}
-		if err := objects.MatchPatched(obj, t); err != nil {
+		if err := objects.MatchPatched(obj, t.Ref); err != nil {
 			return document.Value{}, err
-		}
-		if a.Merged != nil && missing == nil {
-			missing = a.Merged(e, obj)
 		}
 		return obj, missing
 	}})
+	return v.RespondWritten(r, out, err)
+}
+
+// Merge merges the configuration into a live object of the wanted kind and returns the
+// JSON. Mistakes in its fields are reported if there is no conflict.
+func (a *applied) Merge(r *front.Request, kind *apply.Kind, want front.BodyKind, live document.Value, as apply.Write) ([]byte, error) {
+	text, err := kind.Apply(live, a.Doc.Root(), as, a.Opts.Force)
+	if answer := (*api.Error)(nil); a.wrong != nil && !errors.As(err, &answer) {
+		return nil, a.wrong // unless there is another answer, such as a conflict
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, front.Report(r, a.problems, want, a.Opts.Validation)
 }
 
 // decodeMerged decodes an object merged with a configuration, with its defaults. A custom
