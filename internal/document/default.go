@@ -20,3 +20,13 @@ func (v Value) Fill(name string) {
 	defer made.Release()
 	v.Put(name, made.Root())
 }
+
+// FillAll is Fill for all members.
+func (v Value) FillAll() {
+	if v.Kind() != Object || v.d.table == nil || v.node().typ < 0 {
+		return
+	}
+	for _, f := range v.d.table.Types[v.node().typ].Fields {
+		v.Fill(f.Name)
+	}
+}

@@ -320,6 +320,9 @@ func (e *Evaluation) seal() error {
 			return err
 		}
 	}
+	if e.current == nil && e.stored.Row.HasStatus && e.stored.Row.Definition == nil {
+		e.obj.Get("status").FillAll() // 1.25 does when it reads the object again
+	}
 	value, err := e.s.seal(e.stored.Row, e.obj, e.space)
 	switch {
 	case err != nil:

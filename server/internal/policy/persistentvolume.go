@@ -15,11 +15,6 @@ var persistentSources = []string{"hostPath", "gcePersistentDisk", "awsElasticBlo
 	"quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk",
 	"portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}
 
-// CreatePersistentVolume begins a volume's life.
-func (Policy) CreatePersistentVolume(obj document.Value) {
-	obj.SetObject("status").SetString("phase", "Pending")
-}
-
 // ValidatePersistentVolume checks a volume's source, and that it stays.
 func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	var c causes

@@ -6,9 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// CreatePersistentVolumeClaim begins a claim's life.
+// CreatePersistentVolumeClaim makes the two data sources equal.
 func (Policy) CreatePersistentVolumeClaim(obj document.Value) {
-	obj.SetObject("status").SetString("phase", "Pending")
 	settleDataSources(obj.Get("spec"), document.Value{})
 }
 

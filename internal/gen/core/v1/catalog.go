@@ -171,7 +171,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:           true,
 			DeleteReturnsObject: true,
 			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange},
-			Hooks:               &api.Hooks{Create: h.CreatePersistentVolume, Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
+			Hooks:               &api.Hooks{Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume.", Path: ".metadata.name"},
 				{Name: "Capacity", Type: "string", Description: "Size of the volume.", Path: ".spec.capacity.storage", Absent: "0"},

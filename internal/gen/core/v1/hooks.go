@@ -38,8 +38,6 @@ type Hooks interface {
 	CreateLimitRange(obj document.Value)
 	// CreateNamespace sets what the server owns on a new Namespace.
 	CreateNamespace(obj document.Value)
-	// CreatePersistentVolume sets what the server owns on a new PersistentVolume.
-	CreatePersistentVolume(obj document.Value)
 	// CreatePersistentVolumeClaim sets what the server owns on a new PersistentVolumeClaim.
 	CreatePersistentVolumeClaim(obj document.Value)
 	// CreatePod sets what the server owns on a new Pod.
