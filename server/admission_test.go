@@ -48,6 +48,7 @@ func TestPriorityClassChanges(t *testing.T) {
 		{"no value", "PATCH", classes + "/std", mergePatch, `{"value":null}`, 422, `"field":"value"`},
 		{"preemption", "PATCH", classes + "/std", mergePatch, `{"preemptionPolicy":"Never"}`, 422, `"field":"preemptionPolicy"`},
 		{"description", "PATCH", classes + "/std", mergePatch, `{"description":"usual","globalDefault":true}`, 200, `"generation":1`},
+		{"an empty policy", "POST", classes, "", `{"metadata":{"name":"x"},"value":1,"preemptionPolicy":""}`, 422, `"reason":"FieldValueRequired","message":"Required value","field":"preemptionPolicy"`},
 		{"of the system", "DELETE", classes + "/system-node-critical", "", "", 403, `"message":"priorityclasses.scheduling.k8s.io \"system-node-critical\" is forbidden: this is a system priority class and cannot be deleted"`},
 		{"named like one", "POST", classes, "", `{"metadata":{"name":"system-x"},"value":7}`, 422, `system use only. error: system-x is not a known system priority class`},
 	})

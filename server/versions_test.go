@@ -294,3 +294,25 @@ func TestAlphaVersionsCanBeTurnedOn(t *testing.T) {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 }
+
+// An entry of managedFields in the core group's version is forgotten by a write through a
+// version of another group, and the reverse, as in 1.25.
+func TestManagersOfEventVersions(t *testing.T) {
+	h := startServer(t, nil)
+	core, events := "/api/v1/namespaces/default/events/e", "/apis/events.k8s.io/v1/namespaces/default/events/e"
+	const note = `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"e"},"regarding":{"namespace":"default"},"eventTime":"2020-01-01T00:00:00.000000Z","reportingController":"example.com/r","reportingInstance":"i","action":"a","reason":"r","type":"Normal"}`
+	apply := func(path, body, manager string) reply {
+		return h.send("PATCH", path+"?force=true&fieldManager="+manager, "application/apply-patch+yaml", []byte(body))
+	}
+	apply(events, note, "one").expect(t, 201, "")
+	for _, c := range []struct{ path, body, keeps string }{
+		{core, `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"involvedObject":{"namespace":"default"},"message":"m"}`, "v1"},
+		{events, note, "events.k8s.io/v1"},
+	} {
+		r := apply(c.path, c.body, "by-"+c.keeps[:1])
+		r.expect(t, 200, "")
+		if got, n := r.field(t, "metadata.managedFields.0.apiVersion"), strings.Count(string(r.body), `"fieldsType"`); got != c.keeps || n != 1 {
+			t.Errorf("%s: %d entries, the first in %v", c.path, n, got)
+		}
+	}
+}

@@ -169,7 +169,7 @@ func automount(account, spec document.Value) bool {
 func mountToken(spec document.Value) error {
 	name, there := "", false
 	for _, v := range spec.Get("volumes").Elements() {
-		if text := v.Get("name").Text(); strings.HasPrefix(text, tokenVolume) && v.Get("projected").Exists() {
+		if text := v.Get("name").Text(); strings.HasPrefix(text, tokenVolume) {
 			name, there = text, true
 			break
 		}

@@ -96,7 +96,7 @@ type versions struct {
 // Convert implements apply.Versions.
 func (v versions) Convert(obj document.Value, from, to string) (*document.Document, bool, error) {
 	in, out := v.t.Version(from), v.t.Version(to)
-	if in == nil || out == nil {
+	if in == nil || out == nil || (in.GV.Group == "") != (out.GV.Group == "") { // 1.25 records the core group apart from the others
 		return nil, false, nil
 	}
 	// obj may be untyped and, as a part of an object, incomplete.

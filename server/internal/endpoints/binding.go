@@ -37,7 +37,7 @@ func (x *Endpoints) bind(r *front.Request) error {
 		return err
 	}
 	body := objects.NewBody(r.Target.Ref, opts, binding)
-	if err := x.objects.AdmitBody(r.Context, body); err != nil {
+	if err := x.objects.AdmitContent(r.Context, body); err != nil {
 		return err
 	}
 	if got := binding.At("metadata", "name").Text(); name == "" {

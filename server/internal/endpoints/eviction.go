@@ -88,7 +88,7 @@ func (x *Endpoints) admitEviction(r *front.Request, query objects.Options, evict
 		return err
 	}
 	body := objects.NewBody(t.Ref, query, eviction)
-	if err := x.objects.AdmitBody(r.Context, body); err != nil {
+	if err := x.objects.AdmitContent(r.Context, body); err != nil {
 		return err
 	}
 	if eviction.At("metadata", "name").Text() != t.Name {

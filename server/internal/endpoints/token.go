@@ -67,7 +67,7 @@ func (x *Endpoints) admitToken(r *front.Request, opts objects.Options, obj docum
 		return account, release, err
 	}
 	body := objects.NewBody(t.Ref, opts, obj)
-	if err := x.objects.AdmitBody(r.Context, body); err != nil {
+	if err := x.objects.AdmitContent(r.Context, body); err != nil {
 		return account, release, err
 	}
 	if account, release, err = x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name); err != nil {

@@ -11,13 +11,14 @@ import (
 // Body is the object of a request that is not stored itself, on its way through
 // admission: a review, a binding, an eviction, or the options of a connection.
 type Body struct {
+	of      Ref
 	request admission.Request
 	opts    Options
 }
 
 // NewBody makes the body of a create of the target.
 func NewBody(of Ref, opts Options, obj document.Value) *Body {
-	b := &Body{opts: opts}
+	b := &Body{of: of, opts: opts}
 	b.request = admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Asked: of.Row.Resource, Subresource: of.subName(), OtherKind: true, Namespace: of.Namespace,
 		Name: cmp.Or(of.Name, obj.At("metadata", "name").Text()), User: opts.User, DryRun: opts.DryRun, Object: obj, By: b}
 	return b
@@ -60,6 +61,14 @@ func (b *Body) Annotate(key, value string) {
 // AdmitBody runs the mutating admission plug-ins, which may change the body.
 func (o *Objects) AdmitBody(ctx context.Context, b *Body) error {
 	return o.admission.Admit(ctx, &b.request)
+}
+
+// AdmitContent is AdmitBody for a body that counts as new content of its namespace.
+func (o *Objects) AdmitContent(ctx context.Context, b *Body) error {
+	if err := o.NamespaceAccepts(ctx, b.of.Row, b.of.Namespace, b.request.Name); err != nil {
+		return err
+	}
+	return o.AdmitBody(ctx, b)
 }
 
 // CheckBody runs the validating admission plug-ins on the valid body.

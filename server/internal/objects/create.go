@@ -29,11 +29,7 @@ func (o *Objects) NamespaceAccepts(ctx context.Context, res *catalog.Row, namesp
 	if !res.Namespaced {
 		return nil
 	}
-	namespaces := o.catalog.Snapshot().Core("namespaces")
-	entry, err := o.store.Get(ctx, namespaces.Key("", namespace))
-	if errors.Is(err, store.ErrNotFound) {
-		return api.NotFound(namespaces.GroupResource(), namespace)
-	}
+	entry, err := o.namespace(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -43,6 +39,16 @@ func (o *Objects) NamespaceAccepts(ctx context.Context, res *catalog.Row, namesp
 		return e
 	}
 	return nil
+}
+
+// namespace reads a namespace. Errors: 404.
+func (o *Objects) namespace(ctx context.Context, name string) (store.Entry, error) {
+	namespaces := o.catalog.Snapshot().Core("namespaces")
+	entry, err := o.store.Get(ctx, namespaces.Key("", name))
+	if errors.Is(err, store.ErrNotFound) {
+		err = api.NotFound(namespaces.GroupResource(), name)
+	}
+	return entry, err
 }
 
 // prepareCreate sets the server's fields of a new object.

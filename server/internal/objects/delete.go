@@ -155,6 +155,8 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	grace, changed := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
 	switch {
+	case IsNamespace(res) && terminating && obj.At("spec", "finalizers").Len() > 0:
+		return store.Write{}, endsLater, nil
 	case res.Graceful != nil && terminating:
 		if changed = shortenGrace(meta, opts.Grace); !changed && timeLeft(meta) > 0 {
 			return store.Write{}, endsLater, nil // the first delete's grace period continues

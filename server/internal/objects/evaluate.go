@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -58,7 +59,7 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 	}
 	e.Opts.dropRepeatedOwners(meta, "") // with a warning, even if there is no namespace
 	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
-	if err := e.OpenNamespace(name); err != nil {
+	if err := e.OpenNamespace(cmp.Or(name, prefix, "Unknown")); err != nil { // the names of a refusal
 		return obj, err
 	}
 	e.generated = name == "" && prefix != ""
@@ -226,6 +227,11 @@ func (e *Evaluation) prepare() error {
 func (e *Evaluation) admit() error {
 	r := e.admission()
 	e.named = r.Name
+	if r.Operation == admission.Update && e.Row.Namespaced && e.Opts.Author != nil {
+		if _, err := e.s.namespace(e.ctx, e.Namespace); err != nil { // it may be gone before its objects
+			return err
+		}
+	}
 	if err := e.s.admission.Admit(e.ctx, &r); err != nil || e.Via == nil || e.Via.Apply == nil {
 		return err
 	}

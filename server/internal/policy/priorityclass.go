@@ -35,7 +35,10 @@ func (Policy) ValidatePriorityClass(obj, old document.Value) []schema.Cause {
 	case value > maxUserPriority:
 		c.Forbidden("value", "maximum allowed value of a user defined priority is "+strconv.Itoa(maxUserPriority))
 	}
-	if policy := obj.Get("preemptionPolicy"); !policy.Equals("PreemptLowerPriority") && !policy.Equals("Never") {
+	switch policy := obj.Get("preemptionPolicy"); {
+	case isEmpty(policy):
+		c.Required("preemptionPolicy", "")
+	case !policy.Equals("PreemptLowerPriority") && !policy.Equals("Never"):
 		c.NotSupported(policy, "Never", "PreemptLowerPriority")
 	}
 	return c.Causes

@@ -1,0 +1,51 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A terminating namespace takes no content, and neither tokens, bindings nor evictions; an
+// object that outlives its namespace cannot be changed. Both as in 1.25.
+func TestEndingNamespaces(t *testing.T) {
+	h := startServer(t, nil)
+	const (
+		ns      = "/api/v1/namespaces/ends"
+		held    = `"finalizers":["example.com/hold"]`
+		pod     = `"spec":{"containers":[{"name":"c","image":"i"}]}}`
+		refused = `"causes":[{"reason":"NamespaceTerminating"`
+		gone    = `namespaces \"ends\" not found`
+		token   = `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}`
+		evict   = `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}`
+		bind    = `{"metadata":{"name":"p"},"target":{"name":"n"}}`
+		review  = `{"spec":{"user":"u","resourceAttributes":{"namespace":"ends","verb":"get","resource":"pods"}}}`
+	)
+	h.create("/api/v1/namespaces", `{"metadata":{"name":"ends"}}`)
+	h.create(ns+"/serviceaccounts", `{"metadata":{"name":"default",`+held+`}}`)
+	h.create(ns+"/pods", `{"metadata":{"name":"p",`+held+`},`+pod)
+	h.create(ns+"/configmaps", `{"metadata":{"name":"a",`+held+`}}`)
+	h.remove(ns, "").expect(t, 200, "")
+	if got := h.remove(ns, `{"propagationPolicy":"Foreground"}`); strings.Contains(string(got.body), "foregroundDeletion") {
+		t.Errorf("a second delete changes the finalizers: %s", got.body)
+	}
+	h.run(t, []step{
+		{"token", "POST", ns + "/serviceaccounts/default/token", "", token, 403, refused},
+		{"token of no account", "POST", ns + "/serviceaccounts/x/token", "", token, 403, refused},
+		{"eviction", "POST", ns + "/pods/p/eviction", "", evict, 403, refused},
+		{"binding", "POST", ns + "/pods/p/binding", "", bind, 403, refused},
+		{"older binding", "POST", ns + "/bindings", "", bind, 403, `"kind":"bindings"`},
+		{"generated name", "POST", ns + "/configmaps", "", `{"metadata":{"generateName":"x-"}}`, 403, `"details":{"name":"x-","kind":"configmaps"`},
+		{"no name", "POST", ns + "/configmaps", "", `{"metadata":{}}`, 403, `"details":{"name":"Unknown","kind":"configmaps"`},
+		{"review", "POST", "/apis/authorization.k8s.io/v1/namespaces/ends/localsubjectaccessreviews", "", review, 201, ""},
+		{"change", "PATCH", ns + "/configmaps/a", mergeType, `{"data":{"x":"1"}}`, 200, ""},
+		{"no finalizers", "PUT", ns + "/finalize", "", `{"metadata":{"name":"ends"},"spec":{"finalizers":[]}}`, 200, ""},
+		{"gone", "GET", ns, "", "", 404, ""},
+		{"patch", "PATCH", ns + "/configmaps/a", mergeType, `{"data":{"x":"2"}}`, 404, gone},
+		{"replacement", "PUT", ns + "/configmaps/a", "", configMap("a", `{}`), 404, gone},
+		{"status", "PATCH", ns + "/pods/p/status", mergeType, `{"status":{"phase":"Failed"}}`, 404, gone},
+		{"late token", "POST", ns + "/serviceaccounts/default/token", "", token, 404, gone},
+		{"late eviction", "POST", ns + "/pods/p/eviction", "", evict, 404, gone},
+		{"still there", "GET", ns + "/configmaps/a", "", "", 200, ""},
+		{"deletes go on", "DELETE", ns + "/configmaps/a", "", "", 200, ""},
+	})
+}
