@@ -54,6 +54,48 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 }
 
+// TestPanicInRest: a panic after the verb has returned is logged, and the client sees that
+// the answer is not whole.
+func TestPanicInRest(t *testing.T) {
+	var log bytes.Buffer
+	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt)
+	rt.Add("/version", front.Target{Endpoint: func(r *front.Request) error {
+		r.Head(http.StatusOK, "text/plain")
+		w := r.Writer
+		r.Rest = func() {
+			_, _ = io.WriteString(w, "the first part")
+			panic("a bug")
+		}
+		return nil
+	}, AlwaysServed: true, OwnRepresentation: true})
+	at := httptest.NewUnstartedServer(rt)
+	at.EnableHTTP2 = true
+	at.StartTLS()
+	defer at.Close()
+	<-s.Bootstrapped()
+	resp, err := at.Client().Get(at.URL + "/version")
+	if err == nil {
+		defer func() { _ = resp.Body.Close() }()
+		if resp.ProtoMajor != 2 || resp.StatusCode != http.StatusOK {
+			t.Fatalf("answered %s %s", resp.Proto, resp.Status)
+		}
+		_, err = io.ReadAll(resp.Body)
+	}
+	if err == nil {
+		t.Error("the answer seems whole")
+	}
+	if err := s.Shutdown(context.Background()); err != nil { // the request has ended
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "a bug") || !strings.Contains(text, "pipeline_test.go") {
+		t.Errorf("the log does not say what panicked and where: %s", text)
+	}
+}
+
 // lateReader ends a body when the guard of its request has fired.
 type lateReader struct {
 	*httptest.ResponseRecorder

@@ -183,8 +183,8 @@ func (f *Front) Sized(r *Request, objects int64) {
 	}
 }
 
-// Leave gives up the place of a request before its end. The goroutine of a detached
-// request has to call it.
+// Leave gives up the place of a request before its end. The rest of an answer has to call
+// it.
 func (r *Request) Leave() {
 	if r.place != nil {
 		r.place.Leave()

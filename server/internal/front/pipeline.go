@@ -36,32 +36,64 @@ import (
 //
 // An error before the first byte of the answer becomes one Status (respond.go); a panic
 // is logged and becomes a 500.
-func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
+//
+// The returned request may have a Rest, for finish.
+func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) (r *Request) {
 	if f.cfg.GoawayChance > 0 && q.ProtoMajor == 2 && rand.Float64() < f.cfg.GoawayChance {
 		w.Header().Set("Connection", "close") // which HTTP/2 has no header for: it sends GOAWAY
 	}
-	r := NewRequest(w, q, t, f.features, f.limits)
+	r = NewRequest(w, q, t, f.features, f.limits)
 	r.taken = f.Intake.begin()
 	defer func() {
-		if !r.Detached {
-			f.End(r)
+		if r.Rest == nil {
+			f.end(r)
 		}
 	}()
 	defer func() {
 		v := recover()
-		if v != nil && v != http.ErrAbortHandler && r.trail != nil {
-			r.trail.panicked = fmt.Sprint(v)
-		}
 		if v == http.ErrAbortHandler {
 			panic(v) // the answer is broken off on purpose (fail)
 		} else if v != nil {
-			f.log.Error("request panicked", "path", r.HTTP.URL.Path, "panic", v, logging.TraceKey, string(debug.Stack()))
+			f.panicked(r, v)
 			f.fail(r, api.Internal("the server failed while it handled the request; its log says more"))
 		}
 	}()
 	if err := f.handle(r); err != nil {
 		f.fail(r, err)
 	}
+	return r
+}
+
+// finish runs the rest of an answer, if there is one, and ends its request. A watch waits
+// here for most of its life, so the steps before have left the stack.
+func (f *Front) finish(r *Request) {
+	switch {
+	case r.Rest == nil:
+	case r.Detached:
+		go f.rest(r)
+	case !f.rest(r):
+		panic(http.ErrAbortHandler) // shows the client that the answer is not whole
+	}
+}
+
+// rest reports whether the rest of an answer ended without a panic.
+func (f *Front) rest(r *Request) (whole bool) {
+	defer f.end(r)
+	defer func() {
+		if v := recover(); v != nil {
+			f.panicked(r, v)
+		}
+	}()
+	r.Rest()
+	return true
+}
+
+// panicked notes a panic while a request was handled.
+func (f *Front) panicked(r *Request, v any) {
+	if r.trail != nil {
+		r.trail.panicked = fmt.Sprint(v)
+	}
+	f.log.Error("request panicked", "path", r.HTTP.URL.Path, "panic", v, logging.TraceKey, string(debug.Stack()))
 }
 
 func (f *Front) handle(r *Request) error {
@@ -116,7 +148,7 @@ type holdings struct {
 }
 
 func (h *holdings) giveBack(r *Request) {
-	if !r.Detached {
+	if r.Rest == nil {
 		r.Leave()
 	}
 	r.room.Leave()
@@ -340,8 +372,8 @@ func (v *Verbs) Methods() []string {
 	return names
 }
 
-// End is the last step of every request.
-func (f *Front) End(r *Request) {
+// end is the last step of every request.
+func (f *Front) end(r *Request) {
 	f.counted(r)
 	r.recordEnd()
 	r.traced()

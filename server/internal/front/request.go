@@ -115,7 +115,8 @@ type Request struct {
 	lasts    bool        // it is counted among the long-running ones
 	figures  metrics.Key // zero before authorization
 	trail    *trail      // its audit events; nil for none
-	Detached bool        // it continues after its handler has returned, see stream
+	Rest     func()      // what remains of the answer when the verb has returned; nil for none
+	Detached bool        // the rest does not need the handler of net/http, see stream
 }
 
 // NewRequest makes the request that a router found a target for.

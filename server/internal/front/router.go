@@ -28,8 +28,12 @@ type router struct {
 
 // ServeHTTP implements http.Handler.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rt.s.finish(rt.serve(w, r))
+}
+
+func (rt *router) serve(w http.ResponseWriter, r *http.Request) *Request {
 	cleanPath(r.URL)
-	rt.s.Serve(w, r, rt.find(r.URL))
+	return rt.s.Serve(w, r, rt.find(r.URL))
 }
 
 func (rt *router) find(u *url.URL) Target {

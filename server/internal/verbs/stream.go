@@ -3,13 +3,11 @@ package verbs
 import (
 	"context"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
-	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
@@ -137,9 +135,9 @@ func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
 	return f.encode(failure, f.s.front.MetaKind("Status"), &store.Entry{}, status.JSON())
 }
 
-// stream lets a watch write its answer: to a connection of its own in HTTP/1.1, after the
-// handler has returned, or here. An error means that nothing is written yet, or that the
-// client has gone.
+// stream lets a watch write its answer after the handler's steps: to a connection of its
+// own in HTTP/1.1, in the handler in HTTP/2. An error means that nothing is written yet, or
+// that the client has gone.
 func (v *Verbs) stream(r *front.Request, w *watcher) error {
 	if stream.IsWebSocket(r.HTTP) {
 		return v.streamMessages(r, w)
@@ -149,9 +147,11 @@ func (v *Verbs) stream(r *front.Request, w *watcher) error {
 	}
 	r.Head(http.StatusOK, r.Accept.ContentType())
 	body := v.streams.Respond(r.Writer, &r.Bytes)
-	defer body.Close()
-	w.ctx, w.sink = r.Context, body
-	w.run()
+	w.ctx, w.sink = r.HTTP.Context(), body
+	leave(r, func() {
+		defer body.Close()
+		w.run()
+	})
 	return nil
 }
 
@@ -173,10 +173,12 @@ func (v *Verbs) streamMessages(r *front.Request, w *watcher) error {
 		v.log.Debug("no WebSocket", "path", w.path, "error", err)
 		return nil
 	}
-	defer messages.Close() // if the watch panics; otherwise it is closed by then
 	r.Begun(http.StatusSwitchingProtocols)
 	w.ctx, w.sink = messages.Context(), messages
-	w.run()
+	detach(r, func() {
+		defer messages.Close() // if the watch panics; otherwise it is closed by then
+		w.run()
+	})
 	return nil
 }
 
@@ -193,25 +195,26 @@ func (v *Verbs) streamDetached(r *front.Request, w *watcher) error {
 	}
 	ctx, gone := context.WithCancel(context.Background())
 	w.ctx, w.sink = ctx, d
-	slim(r)
-	r.Detached = true
 	d.Listen(gone)
-	go func() {
-		defer v.front.End(r)
+	detach(r, func() {
 		defer d.Close()
 		defer gone()
-		defer func() {
-			if p := recover(); p != nil {
-				v.log.Error("watch panicked", "path", w.path, "panic", p, logging.TraceKey, string(debug.Stack()))
-			}
-		}()
 		w.run()
-	}()
+	})
 	return nil
 }
 
-// slim releases the parts of a request that only a handler needs; the rest identifies it.
-func slim(r *front.Request) {
+// leave leaves the rest of an answer for later, which does not need these parts of its
+// request.
+func leave(r *front.Request, rest func()) {
+	r.Rest = rest
 	r.Context, r.Writer, r.Query, r.Warnings = nil, nil, front.Query{}, nil
+}
+
+// detach is leave for an answer on a connection of its own. What stays of its request
+// identifies it.
+func detach(r *front.Request, rest func()) {
+	leave(r, rest)
+	r.Detached = true
 	r.HTTP = &http.Request{Method: r.HTTP.Method, URL: r.HTTP.URL, Header: http.Header{"User-Agent": r.HTTP.Header["User-Agent"]}}
 }
