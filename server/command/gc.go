@@ -61,12 +61,15 @@ func gcPercent(live uint64) int {
 	return int(min(max(percent, headroomPercent), math.MaxInt32))
 }
 
-// Memory is given back when a burst is over: the last period has allocated little, and
-// those before, since the last time, a good part of the heap.
+// Memory is given back when a burst is over: the last periods have each allocated little,
+// and those before, since the last time, a good part of the heap. It is over later than
+// connections rest (server/internal/conns), which some do up to 4 s after their request:
+// until then net/http has buffers and a goroutine for each.
 const (
-	restPeriod = 2 * time.Second
-	restBytes  = 2 << 20
-	burstBytes = 16 << 20
+	restPeriod  = time.Second
+	restPeriods = 4
+	restBytes   = 2 << 20 // in a period; 5,000 connections that rest allocate 1 MB
+	burstBytes  = 16 << 20
 )
 
 // giveBack returns memory to the machine after bursts, as of connecting clients. Without it
@@ -74,15 +77,31 @@ const (
 // headroom, or for two minutes, and the free memory for some more.
 func giveBack() {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	var last, given uint64
+	var b burst
 	for range time.Tick(restPeriod) {
 		metrics.Read(sample)
-		allocated, live := sample[0].Value.Uint64(), sample[1].Value.Uint64()
-		if allocated-last < restBytes && allocated-given > max(burstBytes, live/8) {
+		if b.over(sample[0].Value.Uint64(), sample[1].Value.Uint64()) {
 			runtime.GC() // the pools keep what they have for one more run
 			debug.FreeOSMemory()
-			given = allocated
 		}
-		last = allocated
 	}
+}
+
+// burst finds the end of bursts.
+type burst struct {
+	last, given uint64 // allocated at the last period, and when memory was given back
+	quiet       int    // periods that allocated little
+}
+
+// over reports whether a burst has ended, at the end of a period.
+func (b *burst) over(allocated, live uint64) bool {
+	if b.quiet++; allocated-b.last >= restBytes {
+		b.quiet = 0
+	}
+	b.last = allocated
+	if b.quiet < restPeriods || allocated-b.given <= max(burstBytes, live/8) {
+		return false
+	}
+	b.given = allocated
+	return true
 }

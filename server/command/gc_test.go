@@ -42,6 +42,24 @@ func TestGCPaceFollowsTheHeap(t *testing.T) {
 	t.Errorf("with %d MiB in use the percentage is %d, want %d", len(held)>>20, current(), headroomPercent)
 }
 
+// Memory is given back once after a burst, when it has been quiet long enough for all
+// connections to rest, and not for what an idle server allocates.
+func TestBurstOver(t *testing.T) {
+	const mib = 1 << 20
+	var b burst
+	allocated, over := uint64(0), ""
+	for _, period := range []uint64{10 * mib, 30 * mib, 10, 20, 0, 2 * mib, 10, 10, 10, 10, 10, 10, 10, 10, 10, 8 * mib, 7 * mib, 10, 10, 10, 10} {
+		if allocated += period; b.over(allocated, 10*mib) {
+			over += "x"
+		} else {
+			over += "."
+		}
+	}
+	if want := ".........x..........."; over != want {
+		t.Errorf("over: %s, want %s", over, want)
+	}
+}
+
 // current reads the collector's percentage.
 func current() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}

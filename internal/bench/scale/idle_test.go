@@ -23,7 +23,7 @@ const (
 	settleTime  = 6 * time.Second // after a burst, until its memory is given back
 
 	idleConns      = 5_000
-	idleConnsBound = 14.0 // KiB each
+	idleConnsBound = 13.0 // KiB each
 )
 
 // TestIdleWatches measures the cost of a waiting watch, and the time that one update
