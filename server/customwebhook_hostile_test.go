@@ -70,7 +70,7 @@ func TestHostileConversionWebhook(t *testing.T) {
 		{"no result", response(func(r map[string]any) { delete(r, "result") }), nil, "response.result.status was '', not 'Success'"},
 		{"no response", func(review map[string]any) { delete(review, "response") }, nil, "no response provided"},
 		{"another type", func(review map[string]any) { review["kind"] = "AdmissionReview" }, nil, "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind=AdmissionReview"},
-		{"HTML", nil, answer(200, "text/html", "<html>"), "serializer for text/html doesn't exist"},
+		{"HTML", nil, answer(200, "text/html", "<html>"), "json parse error"},
 		{"garbage", nil, answer(200, "application/json", "{{"), "json parse error"},
 		{"500", nil, answer(500, "text/plain", "out of order"), `an error on the server (\"out of order\") has prevented the request from succeeding`},
 		{"redirect", nil, func(w http.ResponseWriter, r *http.Request) bool {

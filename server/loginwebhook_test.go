@@ -166,11 +166,7 @@ func TestHostileLoginWebhooks(t *testing.T) {
 			w.WriteHeader(500)
 			_, _ = io.WriteString(w, `{"kind":"SubjectAccessReview",`+yes("authorization.k8s.io/v1")+`}`)
 		},
-		"forbidden": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) },
-		"web page": func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(w, `{"kind":"SubjectAccessReview",`+yes("authorization.k8s.io/v1")+`}`)
-		},
+		"forbidden":  func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) },
 		"broken off": func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		hook.answer(handle)

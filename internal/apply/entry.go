@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,11 +123,12 @@ func (e *entry) empty() bool {
 // ledger is metadata.managedFields.
 type ledger []*entry
 
-var (
-	errOperation  = errors.New("the operation of an entry in managedFields is neither Apply nor Update")
-	errVersion    = errors.New("an entry in managedFields has no apiVersion")
-	errFieldsType = errors.New("the fieldsType of an entry in managedFields is not FieldsV1")
-)
+// CheckOwners refuses a list of entries that no server can have written, in the words of
+// 1.25.
+func CheckOwners(list document.Value) error {
+	_, err := readLedger(list, true)
+	return err
+}
 
 // readLedger reads entries without their sets. With check it reads those too, and returns
 // an error for an entry that no server can have written.
@@ -147,11 +149,13 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 			version: v.Get("apiVersion").Text(), time: v.Get("time").Text(), stored: v}
 		switch {
 		case e.id.Operation != opApply && e.id.Operation != opUpdate:
-			return nil, errOperation
+			return nil, errors.New("operation must be `Apply` or `Update`")
 		case e.version == "":
-			return nil, errVersion
+			return nil, errors.New("apiVersion must not be empty")
+		case v.Get("fieldsType").Text() == "":
+			return nil, fmt.Errorf("missing fieldsType in managed fields entry %d", i)
 		case !v.Get("fieldsType").Equals("FieldsV1"):
-			return nil, errFieldsType
+			return nil, fmt.Errorf("invalid fieldsType %q in managed fields entry %d", v.Get("fieldsType").Text(), i)
 		}
 		if e.id.Operation == opApply {
 			e.id.APIVersion = ""
@@ -159,7 +163,7 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 		if check {
 			set, err := ReadSet(e.fields())
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("error decoding set: %w", err)
 			}
 			e.set, e.known, e.changed = set, true, true
 		}

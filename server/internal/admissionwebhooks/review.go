@@ -2,6 +2,7 @@ package admissionwebhooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,11 +75,11 @@ type answer struct {
 type status struct {
 	Message string     `json:"message"`
 	Reason  api.Reason `json:"reason"`
-	Code    int        `json:"code"`
+	Code    int32      `json:"code"`
 	Details *struct {
 		Name, Group, Kind, UID string
 		Causes                 []struct{ Reason, Message, Field string }
-		RetryAfterSeconds      int
+		RetryAfterSeconds      int32
 	} `json:"details"`
 }
 
@@ -103,7 +104,7 @@ func readAnswer(text []byte, version, uid string, mutating bool) (*answer, error
 	case strict && a.UID != uid:
 		return nil, invalid(fmt.Errorf("expected response.uid=%q, got %q", uid, a.UID))
 	case strict && (r.Kind != "AdmissionReview" || r.APIVersion != reviewGroup+"/v1"):
-		return nil, invalid(fmt.Errorf("expected webhook response of %s/v1, Kind=AdmissionReview, got %s, Kind=%s", reviewGroup, r.APIVersion, r.Kind))
+		return nil, invalid(fmt.Errorf("expected webhook response of %s/v1, Kind=AdmissionReview, got %s, Kind=%s", reviewGroup, cmp.Or(r.APIVersion, "/"), r.Kind))
 	}
 	return r.Response, r.Response.checkPatch(strict, mutating)
 }

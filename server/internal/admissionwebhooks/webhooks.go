@@ -331,7 +331,7 @@ func (s *status) refusal(name string) *api.Error {
 	}
 	e.Reason = s.Reason
 	if s.Code >= http.StatusBadRequest && s.Code <= mostCode {
-		e.Code = s.Code
+		e.Code = int(s.Code)
 	}
 	switch {
 	case s.Message != "":
@@ -342,7 +342,7 @@ func (s *status) refusal(name string) *api.Error {
 		e.Message += " without explanation"
 	}
 	if d := s.Details; d != nil {
-		e.HasDetails, e.Name, e.Group, e.Kind, e.UID, e.RetryAfter = true, d.Name, d.Group, d.Kind, d.UID, d.RetryAfterSeconds
+		e.HasDetails, e.Name, e.Group, e.Kind, e.UID, e.RetryAfter = true, d.Name, d.Group, d.Kind, d.UID, int(d.RetryAfterSeconds)
 		for _, c := range d.Causes {
 			e.Causes = append(e.Causes, api.Cause{Reason: c.Reason, Message: c.Message, Field: c.Field})
 		}

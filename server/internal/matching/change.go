@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/admission"
@@ -20,6 +21,7 @@ func Change(ctx context.Context, r *admission.Request, in *api.Resource, text []
 	}
 	defer doc.Release()
 	before := r.Object.AppendJSON(nil)
+	keepOwners(r, doc.Root())
 	replace(r.Object, doc.Root())
 	return !bytes.Equal(before, r.Object.AppendJSON(nil)), nil
 }
@@ -73,6 +75,20 @@ func keepKind(r *admission.Request, in *api.Resource, obj document.Value) error 
 		}
 	}
 	return nil
+}
+
+// keepOwners gives a changed object the owners of its fields that it had, with a warning,
+// instead of those that no server can have written.
+func keepOwners(r *admission.Request, obj document.Value) {
+	meta, before := obj.Get("metadata"), r.Object.At("metadata", "managedFields")
+	list := meta.Get("managedFields")
+	if document.Equal(list, before) {
+		return
+	}
+	if err := apply.CheckOwners(list); err != nil {
+		meta.Put("managedFields", before)
+		r.By.Warn(".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: " + err.Error())
+	}
 }
 
 // replace gives an object the members of another one of its type.

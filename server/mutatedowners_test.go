@@ -1,0 +1,43 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A mutating webhook may change the owners of fields, but what no server can have written
+// is left as it was, with a warning, as in 1.25.
+func TestMutatingWebhooksChangeOwners(t *testing.T) {
+	h := startServer(t, nil)
+	v := newMutator(t, func(_ string, request map[string]any) string {
+		data, _ := request["object"].(map[string]any)["data"].(map[string]any)
+		return `[{"op":"add","path":"/metadata/managedFields","value":` + data["owners"].(string) + `},{"op":"remove","path":"/data"}]`
+	})
+	h.mutateBy(v, "m", reviewRule(`"CREATE","UPDATE"`, "", "v1", "configmaps"), "")
+	entry := func(changed ...string) string {
+		return strings.NewReplacer(changed...).Replace(`{"manager":"a","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{}}}`)
+	}
+	for name, c := range map[string]struct{ owners, warning string }{
+		"good":        {"[" + entry() + "]", ""},
+		"of-nothing":  {"[" + entry(`{"f:data":{}}`, `null`) + "]", ""},
+		"none":        {"[]", ""},
+		"operation":   {"[" + entry(`Update`, `Create`) + "]", "operation must be `Apply` or `Update`"},
+		"empty":       {"[{}]", "operation must be `Apply` or `Update`"},
+		"version":     {"[" + entry(`"v1",`, `"",`) + "]", "apiVersion must not be empty"},
+		"no-type":     {"[" + entry() + "," + entry(`"FieldsV1"`, `""`) + "]", "missing fieldsType in managed fields entry 1"},
+		"type":        {"[" + entry(`"FieldsV1"`, `"FieldsV2"`) + "]", `invalid fieldsType \"FieldsV2\" in managed fields entry 0`},
+		"fields":      {"[" + entry(`{"f:data":{}}`, `{"f:data":5}`) + "]", "error decoding set"},
+		"other-words": {"[" + entry(`f:data`, `q:data`) + "]", ""},
+	} {
+		const words = ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: "
+		body := toJSON(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}, "data": map[string]any{"owners": c.owners}})
+		for _, way := range [][3]string{{"POST", "", ""}, {"PUT", "/" + name, ""}, {"PATCH", "/" + name + "?fieldManager=applier&force=true", applyMedia}} {
+			got := h.send(way[0], configMaps+way[1], way[2], []byte(body))
+			warning := got.header.Get("Warning")
+			kept := strings.Contains(string(got.body), `"f:owners"`)
+			if got.code >= 300 || kept != (c.warning != "") || c.warning == "" && warning != "" || c.warning != "" && !strings.HasPrefix(warning, `299 - "`+words+c.warning) {
+				t.Errorf("%s %s: %d %s\nwarning %s", way[0], name, got.code, got.body, warning)
+			}
+		}
+	}
+}
