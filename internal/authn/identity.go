@@ -1,6 +1,9 @@
 package authn
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // Identity is the result of authentication: the sender of a request, or the bearer of a
 // token.
@@ -39,4 +42,21 @@ func (i *Identity) At(servers, own []string) []string {
 		}
 	}
 	return all
+}
+
+// audiencesKey is the key of audiences in a context.
+type audiencesKey struct{}
+
+// ForAudiences is the context of a question about a token for other servers than this one.
+func ForAudiences(ctx context.Context, audiences []string) context.Context {
+	return context.WithValue(ctx, audiencesKey{}, audiences)
+}
+
+// audiencesOf are the servers that a question about a token is for: own, unless it names
+// others.
+func audiencesOf(ctx context.Context, own []string) []string {
+	if audiences, ok := ctx.Value(audiencesKey{}).([]string); ok {
+		return audiences
+	}
+	return own
 }

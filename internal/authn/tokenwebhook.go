@@ -65,14 +65,16 @@ type tokenReview struct {
 
 // AuthenticateToken implements TokenAuthenticator.
 func (w *TokenWebhook) AuthenticateToken(ctx context.Context, token string) (*Identity, error) {
-	answer, ok := w.answers.Get(token)
+	audiences := audiencesOf(ctx, w.cfg.Audiences)
+	question := fmt.Sprintf("%q %s", audiences, token)
+	answer, ok := w.answers.Get(question)
 	if now := w.cfg.Clock(); !ok || !now.Before(answer.until) {
 		var err error
-		if answer, err = w.ask(ctx, token); err != nil {
+		if answer, err = w.ask(ctx, token, audiences); err != nil {
 			return nil, err
 		}
 		answer.until = now.Add(w.cfg.Life)
-		w.answers.Put(token, answer)
+		w.answers.Put(question, answer)
 	}
 	if answer.reason != "" {
 		return nil, errors.New(answer.reason)
@@ -81,9 +83,9 @@ func (w *TokenWebhook) AuthenticateToken(ctx context.Context, token string) (*Id
 }
 
 // ask calls the webhook until it answers.
-func (w *TokenWebhook) ask(ctx context.Context, token string) (a tokenAnswer, err error) {
+func (w *TokenWebhook) ask(ctx context.Context, token string, audiences []string) (a tokenAnswer, err error) {
 	review := tokenReview{APIVersion: "authentication." + profile.GroupSuffix + "/" + w.cfg.Version, Kind: "TokenReview"}
-	review.Spec.Token, review.Spec.Audiences = token, w.cfg.Audiences
+	review.Spec.Token, review.Spec.Audiences = token, audiences
 	body, err := json.Marshal(review)
 	if err != nil {
 		return a, err
@@ -105,19 +107,23 @@ func (w *TokenWebhook) read(text []byte, asked *tokenReview) (a tokenAnswer, err
 		return a, fmt.Errorf("the answer of the token webhook is a %q of %q, not a TokenReview of %q", review.Kind, review.APIVersion, asked.APIVersion)
 	}
 	status := &review.Status
+	audiences := asked.Spec.Audiences
+	if len(audiences) > 0 {
+		valid := w.cfg.Audiences
+		if len(status.Audiences) > 0 {
+			valid = status.Audiences
+		}
+		audiences = slices.DeleteFunc(slices.Clone(audiences), func(a string) bool { return !slices.Contains(valid, a) })
+		if len(audiences) == 0 {
+			return a, nil // it is for others
+		}
+	}
 	if !status.Authenticated {
 		a.reason = status.Error
 		return a, nil
 	}
 	if status.User.Username == "" {
 		return a, errors.New("the token webhook authenticates a user without a name")
-	}
-	audiences := w.cfg.Audiences
-	if len(status.Audiences) > 0 && len(audiences) > 0 {
-		audiences = slices.DeleteFunc(slices.Clone(audiences), func(own string) bool { return !slices.Contains(status.Audiences, own) })
-		if len(audiences) == 0 {
-			return a, nil // it is for others
-		}
 	}
 	a.identity = Known(&User{Name: status.User.Username, UID: status.User.UID, Groups: status.User.Groups, Extra: status.User.Extra})
 	a.identity.Audiences = audiences

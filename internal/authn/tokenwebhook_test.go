@@ -74,6 +74,41 @@ func TestTokenWebhook(t *testing.T) {
 	}
 }
 
+// A question for other servers is passed on, and its answer is not one for this server.
+func TestTokenWebhookForOthers(t *testing.T) {
+	r := &reviewer{}
+	w := NewTokenWebhook(TokenWebhookConfig{Reviewer: r, Version: "v1", Audiences: []string{"own"}, Life: time.Minute, Clock: time.Now, Retry: time.Microsecond})
+	for _, c := range []struct {
+		asked  []string // nil for a request to this server
+		answer string
+		valid  []string // nil for an unknown token
+		err    bool
+	}{
+		{nil, `"authenticated":true,"user":{"username":"bob"}`, []string{"own"}, false},
+		{[]string{"x"}, `"authenticated":true,"user":{"username":"bob"}`, nil, false},
+		{[]string{"x", "own"}, `"authenticated":true,"user":{"username":"bob"}`, []string{"own"}, false},
+		{[]string{"x", "y"}, `"authenticated":true,"user":{"username":"bob"},"audiences":["y","z"]`, []string{"y"}, false},
+		{[]string{"v"}, `"error":"because"`, nil, false},
+		{[]string{"w"}, `"error":"because","audiences":["w"]`, nil, true},
+	} {
+		ctx, wanted := t.Context(), []string{"own"}
+		if c.asked != nil {
+			ctx, wanted = ForAudiences(ctx, c.asked), c.asked
+		}
+		r.answers, r.calls = []string{`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","status":{` + c.answer + `}}`}, nil
+		for range 2 {
+			got, err := w.AuthenticateToken(ctx, "secret")
+			if (err != nil) != c.err || (got == nil) != (c.valid == nil) || got != nil && !cmp.Equal(got.Audiences, c.valid) {
+				t.Errorf("for %v: %v, %v", c.asked, got, err)
+			}
+		}
+		var sent tokenReview
+		if err := json.Unmarshal([]byte(r.calls[0]), &sent); err != nil || len(r.calls) != 1 || !cmp.Equal(sent.Spec.Audiences, wanted) {
+			t.Errorf("for %v: sent %s", c.asked, r.calls)
+		}
+	}
+}
+
 // An answer counts for its time.
 func TestTokenWebhookAsksAgain(t *testing.T) {
 	now := tokenTime

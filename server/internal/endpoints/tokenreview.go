@@ -91,12 +91,12 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 		token := spec.Get("token").Text()
 		status := obj.SetObject("status")
 		user := status.SetObject("user")
-		known, err := x.tokens.AuthenticateToken(r.Context, token)
 		// Other servers ask for names of their own, which tokens of service accounts may have.
 		audiences := spec.Get("audiences").Texts()
 		if len(audiences) == 0 {
 			audiences = x.cfg.APIAudiences
 		}
+		known, err := x.tokens.AuthenticateToken(authn.ForAudiences(r.Context, audiences), token)
 		if known != nil {
 			if audiences = known.At(audiences, x.cfg.APIAudiences); len(audiences) == 0 {
 				known = nil
