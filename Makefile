@@ -4,11 +4,11 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 export CGO_ENABLED := 0
-# One set of flags for builds, tests and lints of all modules: each package is compiled once, wherever the
-# tests have a copy of it. Nobody asks git about a checkout that may be another user's. Vet looks at all
-# libraries; it is a part of lint.
+# One set of flags for builds, tests and lints of all modules: each package is compiled once. With -trimpath
+# the packages of this module would be compiled again for each module that requires it. Nobody asks git about a
+# checkout that may be another user's. Vet looks at all libraries; it is a part of lint.
 GOFLAGS ?=
-override GOFLAGS := $(filter-out -trimpath -buildvcs=% -vet=%,$(GOFLAGS)) -trimpath -buildvcs=false -vet=off
+override GOFLAGS := $(filter-out -trimpath -buildvcs=% -vet=%,$(GOFLAGS)) -buildvcs=false -vet=off
 export GOFLAGS
 
 BIN := bin/capstan
@@ -83,13 +83,28 @@ reproducible: build ## Build the commit a second time, elsewhere and without a c
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 	$(BIN) serve
 
-# The server of e2e is a process: a cached result would not depend on it. The time-outs are those of a machine
-# that is busy with ten other things.
+# Compiles the packages of a module and of its tests. The garbage of a compiler fits into memory: collecting it
+# less often takes a sixth off its time.
+compile = GOGC=400 go -C $(1) list -export -test -deps ./... > /dev/null
+
+# Two modules are tested at a time, so that no core waits for one long test; each shows its output when it ends.
+# The packages that all of them use are compiled before, so that they are compiled once.
 .PHONY: test
 test: ## Run all tests, real kubectl and client-go included
+	$(call compile,.)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync test-e2e test-root test-differ test-rules
+
+# The server of e2e is a process: a cached result would not depend on it. The time-outs are those of a machine
+# that is busy with ten other things.
+.PHONY: test-root test-e2e test-differ test-rules
+test-root:
 	go test -timeout 25m ./...
+test-e2e:
+	$(call compile,internal/e2e)
 	go -C internal/e2e test -count 1 -parallel 3 -timeout 40m ./...
+test-differ:
 	go -C internal/differ test -timeout 15m ./...
+test-rules:
 	go -C internal/differ/rules test -timeout 15m ./...
 
 CLIENTS := $(CURDIR)/.tmp/clients

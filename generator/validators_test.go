@@ -48,6 +48,7 @@ var compileJudges = sync.OnceValues(func() ([]*judge, error) {
 	}
 	o := newOracle(m)
 	compiler := jsonschema.NewCompiler()
+	compiler.Draft = jsonschema.Draft2019 // 2020 searches all schemas for dynamic anchors at each reference; there are none
 	compiler.AssertFormat = true
 	compiler.RegisterExtension("uniqueKeys", nil, uniqueKeys{})
 	text, err := json.Marshal(map[string]any{"$defs": o.defs})

@@ -13,7 +13,7 @@ import (
 // by "differ run … -record".
 func TestRecordedReference(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "capstan")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", binary, "./server/cmd/capstan")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", binary, "./server/cmd/capstan")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -3,7 +3,6 @@ package e2e
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,18 +80,7 @@ func TestOtherDocuments(t *testing.T) {
 		}
 	}
 	addFleet(t, root)
-	run := func(name string, args ...string) string {
-		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir = root
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
-		return string(out)
-	}
-	run("go", "run", "./generator", "generate")
-	run("go", "build", "-ldflags", noSymbols, "-o", "capstan", "./server/cmd/capstan")
+	buildCopy(t, root)
 
 	const (
 		configMaps  = "/api/v1/namespaces/default/configmaps"
@@ -163,7 +151,7 @@ func TestOtherDocuments(t *testing.T) {
 		}
 	}
 	right()
-	if out := run(filepath.Join(root, "capstan"), "store", "migrate", "--data-dir", dir); !strings.Contains(out, "rewritten") {
+	if out := runIn(t, root, filepath.Join(root, "capstan"), "store", "migrate", "--data-dir", dir); !strings.Contains(out, "rewritten") {
 		t.Errorf("the migration says %s", out)
 	}
 	right()
@@ -172,7 +160,7 @@ func TestOtherDocuments(t *testing.T) {
 	}
 	keywordsHold(t, client, configMaps)
 	fleetConverts(t, client)
-	run("go", "test", "-vet=off", "-timeout", "10m", "./server/internal/conversion") // round trips of all kinds
+	goInCopy(t, root, "test", "-vet=off", "-timeout", "10m", "./server/internal/conversion") // round trips of all kinds
 	_, older := ask("GET", configMaps+"/older", "", "")
 	_, today := ask("GET", configMaps+"/today", "", "")
 	if _, data, _ := strings.Cut(older, `"mood"`); data == "" || !strings.HasSuffix(today, `"mood"`+data) {

@@ -20,9 +20,9 @@ import (
 // the tests build.
 var binaries struct{ capstan, kubectl, dir string }
 
-// The flags are those of make, so that the builds of all tests share one cache: paths are
-// trimmed, and nobody asks whose the checkout is. Symbols cost a linker most of its time.
-var buildEnvironment = map[string]string{"CGO_ENABLED": "0", "GOFLAGS": strings.TrimSpace(os.Getenv("GOFLAGS") + " -trimpath -buildvcs=false")}
+// The flags are those of make, so that the builds of all tests share one cache: nobody asks
+// whose the checkout is. Symbols cost a linker most of its time.
+var buildEnvironment = map[string]string{"CGO_ENABLED": "0", "GOFLAGS": strings.TrimSpace(os.Getenv("GOFLAGS") + " -buildvcs=false")}
 
 const noSymbols = "-s -w"
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -49,18 +48,9 @@ func TestOtherProfile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "openapi", "profile.yaml"), []byte(otherProfile), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command("go", args...)
-		cmd.Dir = root
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-	}
-	run("run", "./generator", "generate")
+	buildCopy(t, root)
 	searchGenerated(t, filepath.Join(root, "gen"), 80)
 	searchGenerated(t, filepath.Join(root, "internal", "gen"), 130)
-	run("build", "-ldflags", noSymbols, "-o", "capstan", "./server/cmd/capstan")
 
 	server := serveBinary(t, filepath.Join(root, "capstan"), t.TempDir(), "--runtime-config", "api/all=true")
 	client, err := rest.HTTPClientFor(server.config(t))
@@ -74,36 +64,6 @@ func TestOtherProfile(t *testing.T) {
 	t.Run("requests", o.requests)
 	t.Run("token", o.token)
 	t.Run("discovery", o.discovery) // last: it sees the objects of the others
-}
-
-// copyProject copies the sources of the server, without generated files.
-func copyProject(t *testing.T, to string) {
-	t.Helper()
-	from := filepath.Join("..", "..")
-	leftOut := []string{"internal/e2e", "internal/gen", "openapi/released", "schemas/examples"}
-	parts := []string{"go.mod", "go.sum", "client", "generator", "internal", "kit", "object", "openapi", "schemas", "server", "value"}
-	for _, part := range parts {
-		err := filepath.WalkDir(filepath.Join(from, part), func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			rel, _ := filepath.Rel(from, path)
-			switch {
-			case d.IsDir() && (slices.Contains(leftOut, filepath.ToSlash(rel)) || d.Name() == "testdata"):
-				return filepath.SkipDir
-			case d.IsDir():
-				return os.MkdirAll(filepath.Join(to, rel), 0o755)
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			return os.WriteFile(filepath.Join(to, rel), data, 0o644)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // searchGenerated looks for published names in all that is generated into a folder, which

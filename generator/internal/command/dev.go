@@ -112,7 +112,7 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 		d.say("the documents are wrong:\n%v", err)
 		return
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", d.binary, d.program)
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", d.binary, d.program)
 	build.Dir = d.root
 	if len(changed) > 0 { // few packages: their garbage fits into memory
 		build.Env = append(os.Environ(), "GOGC=800")

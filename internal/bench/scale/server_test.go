@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "capstan")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "github.com/capstan-dev/capstan/server/cmd/capstan")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", binary, "github.com/capstan-dev/capstan/server/cmd/capstan")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	build.Stderr = os.Stderr
 	code := 1
