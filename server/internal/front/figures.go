@@ -81,8 +81,10 @@ func metricVerb(r *Request) string {
 		return "LIST"
 	case "watch":
 		return "WATCH"
+	case "get":
+		return "GET"
 	}
-	return "GET"
+	return r.knownMethod()
 }
 
 // knownMethods are the methods that some path answers.

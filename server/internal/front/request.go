@@ -132,9 +132,12 @@ func (r *Request) Method() string {
 	return r.HTTP.Method
 }
 
-// verb is the API verb of the request, for authorization.
+// verb is the API verb of the request, for authorization; "" for a method without one.
 func (r *Request) verb() string {
 	t := r.Target
+	if t.WatchPath {
+		return "watch"
+	}
 	switch r.Method() {
 	case http.MethodPost:
 		return "create"
@@ -147,14 +150,16 @@ func (r *Request) verb() string {
 			return "deletecollection"
 		}
 		return "delete"
+	case http.MethodGet:
+		switch {
+		case t.collection() && r.Query.IsWatch():
+			return "watch"
+		case t.collection():
+			return "list"
+		}
+		return "get"
 	}
-	switch {
-	case t.WatchPath, t.collection() && r.Query.IsWatch():
-		return "watch"
-	case t.collection():
-		return "list"
-	}
-	return "get"
+	return ""
 }
 
 // LongRunning requests do not count against the limit of requests in flight.

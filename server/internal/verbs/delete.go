@@ -157,6 +157,7 @@ func (v *Verbs) deleteOptionsFrom(r *front.Request, body []byte, o *objects.Dele
 // recordedOptions are the options of a delete as 1.25 records them: it names a version
 // that there is not.
 func recordedOptions(options document.Value) []byte {
+	options.SetString("kind", "DeleteOptions")
 	options.SetString("apiVersion", "meta."+profile.GroupSuffix+"/__internal")
 	return options.AppendJSON(nil)
 }
