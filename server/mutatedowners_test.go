@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,5 +41,43 @@ func TestMutatingWebhooksChangeOwners(t *testing.T) {
 				t.Errorf("%s %s: %d %s\nwarning %s", way[0], name, got.code, got.body, warning)
 			}
 		}
+	}
+}
+
+// Patches that are none refuse a write whatever the policy for failures; those of another
+// type are a failed call, unless they are empty.
+func TestPatchesOfOtherTypes(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, func(_ string, request, response map[string]any) {
+		data := request["object"].(map[string]any)["data"].(map[string]any)
+		response["patch"], response["patchType"] = base64.StdEncoding.EncodeToString([]byte(data["patch"].(string))), data["type"]
+	})
+	h.mutateBy(v, "m", reviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
+	ask := func(patch, patchType string) string {
+		return toJSON(map[string]any{"metadata": map[string]any{"generateName": "x-"}, "data": map[string]any{"patch": patch, "type": patchType}})
+	}
+	for _, policy := range []string{"Fail", "Ignore"} {
+		h.mergePatch(mutatingPath+"/m", `{"webhooks":[`+strings.Replace(toJSON(h.get(mutatingPath+"/m").field(t, "webhooks").([]any)[0]), `"failurePolicy":"Fail"`, `"failurePolicy":"`+policy+`"`, 1)+`]}`)
+		unsupported := map[string]int{"Fail": 500, "Ignore": 201}[policy]
+		h.run(t, []step{
+			{"an object", "POST", configMaps, "", ask(`{}`, "MergePatch"), 500, "cannot unmarshal object"},
+			{"an object as a JSON patch", "POST", configMaps, "", ask(`{}`, "JSONPatch"), 500, "cannot unmarshal object"},
+			{"nothing", "POST", configMaps, "", ask(`[]`, "MergePatch"), 201, ""},
+			{"another type", "POST", configMaps, "", ask(`[{"op":"remove","path":"/data"}]`, "MergePatch"), unsupported, ""},
+		})
+	}
+}
+
+// Warnings are sent as they are, with quotes and backslashes escaped; those with control
+// characters are not.
+func TestWarningsAreQuoted(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, func(_ string, _, response map[string]any) {
+		response["warnings"] = []any{`a "b" \c`, "\u202e rtl", "👩\u200d🚀", "é", "tab\t", "\u0085"}
+	})
+	h.validateBy(v, "v", reviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
+	got := h.post(configMaps, configMap("a", `{}`)).header.Values("Warning")
+	if want := []string{`299 - "a \"b\" \\c"`, "299 - \"\u202e rtl\"", "299 - \"👩\u200d🚀\"", `299 - "é"`}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -125,7 +125,10 @@ func (a *answer) checkPatch(strict, mutating bool) error {
 	case len(a.Patch) > 0 && *a.PatchType == "":
 		return invalid(errors.New(`webhook returned invalid response.patchType of ""`))
 	case len(a.Patch) > 0 && *a.PatchType != "JSONPatch":
-		return fmt.Errorf("unsupported patch type %q", *a.PatchType)
+		var operations []json.RawMessage // a patch that is none is not a failed call, as in 1.25
+		if json.Unmarshal(a.Patch, &operations) == nil && len(operations) > 0 {
+			return fmt.Errorf("unsupported patch type %q", *a.PatchType)
+		}
 	}
 	return nil
 }

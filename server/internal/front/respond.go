@@ -242,9 +242,12 @@ func (r *Request) Headers(contentType string) {
 		h["Cache-Control"] = noCache
 	}
 	for _, w := range r.warningTexts() {
-		h.Add("Warning", `299 - `+strconv.Quote(w))
+		h.Add("Warning", `299 - "`+quoted.Replace(w)+`"`)
 	}
 }
+
+// quoted makes a text the content of a quoted string of HTTP.
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // Send writes a whole answer, compressed where that pays.
 func (r *Request) Send(code int, contentType string, parts ...[]byte) error {
