@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // CorkedConn is a TCP connection that sends its writes while it is corked in as few
@@ -16,12 +17,19 @@ import (
 //
 // Only the handler of an answer corks and uncorks it. Reading may write as well (TLS
 // answers some records), at any time.
+//
+// In HTTP/2 nobody corks, and net/http writes the head of an answer, its body and each
+// event of a watch by themselves. So a connection gathers writes until another goroutine,
+// which the first of them starts, sends them. Goroutines that were ready to run before it,
+// as the handlers of watches when an object changes, write first.
 type CorkedConn struct {
 	net.Conn
 	buffers *sync.Pool // of *[]byte, corkedBytes each
+	gathers bool       // for HTTP/2
 
-	mu  sync.Mutex
-	buf *[]byte // while it is corked; nil otherwise
+	mu   sync.Mutex
+	buf  *[]byte // while it is corked; nil otherwise
+	lost error   // of a gathered write; the next one fails with it
 }
 
 // corkedBytes bounds the bytes of a system call: four full records.
@@ -30,6 +38,18 @@ const corkedBytes = 66 << 10
 func (t *CorkedConn) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.write(p)
+}
+
+// write is Write while mu is held.
+func (t *CorkedConn) write(p []byte) (int, error) {
+	if t.lost != nil {
+		return 0, t.lost
+	}
+	if t.buf == nil && t.gathers {
+		t.buf = t.buffers.Get().(*[]byte)
+		go t.sendGathered()
+	}
 	if t.buf == nil {
 		return t.Conn.Write(p)
 	}
@@ -82,6 +102,23 @@ func (t *CorkedConn) Uncork() error {
 	t.buffers.Put(t.buf)
 	t.buf = nil
 	return err
+}
+
+func (t *CorkedConn) sendGathered() {
+	if err := t.Uncork(); err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.lost = err
+	}
+}
+
+// SetWriteDeadline is for later writes only: TLS sets one that has passed after its last
+// record.
+func (t *CorkedConn) SetWriteDeadline(at time.Time) error {
+	if t.gathers {
+		_ = t.Uncork() // the next write fails too
+	}
+	return t.Conn.SetWriteDeadline(at)
 }
 
 // newBuffers is a pool of buffers for corked connections.

@@ -3,8 +3,10 @@ package conns
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 )
 
 // writes is a connection that records its writes, call by call.
@@ -92,6 +94,82 @@ func TestCorkedFails(t *testing.T) {
 		}
 	}
 	_ = conn.Uncork()
+}
+
+// TestGathered: the writes of several goroutines in HTTP/2 leave in one write, in time for a deadline that is set later, and an error is that of the next write.
+func TestGathered(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		parts []int
+		calls int
+	}{
+		{"a head and a body", []int{100, 2000}, 1},
+		{"more than the buffer", []int{40 << 10, 40 << 10, 40 << 10}, 3},
+		{"one that is larger than the buffer", []int{5, corkedBytes + 1, 5}, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &writes{}
+				conn := newCorked(w)
+				conn.gathers = true
+				for round := range 2 {
+					var sent []byte
+					w.calls = nil
+					conn.mu.Lock() // so that no other goroutine sends meanwhile
+					for i, n := range c.parts {
+						p := bytes.Repeat([]byte{byte('a' + i + round)}, n)
+						sent = append(sent, p...)
+						if k, err := conn.write(p); k != n || err != nil {
+							t.Fatalf("write of %d: %d, %v", n, k, err)
+						}
+					}
+					conn.mu.Unlock()
+					synctest.Wait()
+					if got := bytes.Join(w.calls, nil); !bytes.Equal(got, sent) {
+						t.Errorf("%d bytes arrived, not the %d that were written, in their order", len(got), len(sent))
+					}
+					if len(w.calls) != c.calls {
+						t.Errorf("writes of %v bytes, want %d writes", w.sizes(), c.calls)
+					}
+					if conn.buf != nil {
+						t.Error("the buffer was not given back")
+					}
+				}
+			})
+		})
+	}
+	t.Run("a deadline", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			timed, there := timedPair(t)
+			conn := newCorked(timed)
+			conn.gathers = true
+			arrived := make(chan string)
+			go func() {
+				text, _ := io.ReadAll(there)
+				arrived <- string(text)
+			}()
+			if _, err := conn.Write([]byte("the last record")); err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetWriteDeadline(Past())
+			_ = conn.Close()
+			if text := <-arrived; text != "the last record" {
+				t.Errorf("%q arrived", text)
+			}
+		})
+	})
+	t.Run("an error", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			broken := errors.New("broken")
+			conn := newCorked(&writes{err: broken})
+			conn.gathers = true
+			_, _ = conn.Write([]byte("x")) // fails or not
+			synctest.Wait()
+			if _, err := conn.Write([]byte("y")); !errors.Is(err, broken) {
+				t.Errorf("the next write says %v", err)
+			}
+		})
+	})
 }
 
 func newCorked(c net.Conn) *CorkedConn {

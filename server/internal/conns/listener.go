@@ -88,7 +88,8 @@ func (l *Listener) Close() error {
 // greet does TLS's handshake.
 func (l *Listener) greet(raw net.Conn) {
 	timed := newTimedConn(raw, l.sweeper)
-	c := tls.Server(&CorkedConn{Conn: timed, buffers: l.buffers}, l.tls)
+	corked := &CorkedConn{Conn: timed, buffers: l.buffers}
+	c := tls.Server(corked, l.tls)
 	defer func() {
 		if p := recover(); p != nil {
 			l.logf("http: panic in a TLS handshake with %s: %v\n%s", raw.RemoteAddr(), p, debug.Stack())
@@ -111,9 +112,13 @@ func (l *Listener) greet(raw net.Conn) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	if c.ConnectionState().NegotiatedProtocol == "h2" || timedOf(c) == nil {
+	switch {
+	case c.ConnectionState().NegotiatedProtocol == "h2":
+		corked.gathers = true
 		l.pass(c)
-	} else {
+	case timedOf(c) == nil:
+		l.pass(c)
+	default:
 		l.pass(&keptConn{Conn: c, listener: l})
 	}
 }
