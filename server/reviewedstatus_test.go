@@ -28,3 +28,14 @@ func TestReviewedStatusOfNewObjects(t *testing.T) {
 		}
 	}
 }
+
+// A mutating webhook sees the storage version of a new definition, which is a default.
+func TestReviewedDefinitions(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, nil)
+	h.mutateBy(v, "m", reviewRule(`"CREATE"`, "apiextensions.k8s.io", "v1", "customresourcedefinitions"), "")
+	h.define(widgetSchema, "")
+	if text, n := v.last(); n != 1 || !strings.Contains(text, `"storedVersions":["v1"]`) {
+		t.Errorf("%d reviews, the last %s", n, text)
+	}
+}

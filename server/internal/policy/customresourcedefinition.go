@@ -8,6 +8,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/definitions"
 )
 
+// DefaultCustomResourceDefinition notes the storage version where none is noted.
+func (Policy) DefaultCustomResourceDefinition(obj document.Value) {
+	if obj.At("status", "storedVersions").Len() == 0 {
+		definitions.NoteStoredVersion(obj)
+	}
+}
+
 // DefaultCustomResourceDefinitionSpec derives names from the kind.
 func (Policy) DefaultCustomResourceDefinitionSpec(spec document.Value) {
 	names := spec.Get("names")

@@ -13,7 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "customresourcedefinitions", Kind: "CustomResourceDefinition", ListKind: "CustomResourceDefinitionList", Type: 20,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "96591bdaaefd4b65", StorageVersionHash: "jfWCUB31mvA=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "ae8b88cb2d8dbef5", StorageVersionHash: "jfWCUB31mvA=", NameFormat: "dns1123-subdomain",
 			HasStatus:         true,
 			HasGeneration:     true,
 			Role:              "definitions",

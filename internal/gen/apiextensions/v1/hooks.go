@@ -11,6 +11,8 @@ import (
 type Hooks interface {
 	// CreateCustomResourceDefinition sets what the server owns on a new CustomResourceDefinition.
 	CreateCustomResourceDefinition(obj document.Value)
+	// DefaultCustomResourceDefinition sets the defaults of CustomResourceDefinition that depend on other fields.
+	DefaultCustomResourceDefinition(v document.Value)
 	// DefaultCustomResourceDefinitionSpec sets the defaults of CustomResourceDefinitionSpec that depend on other fields.
 	DefaultCustomResourceDefinitionSpec(v document.Value)
 	// UpdateCustomResourceDefinition keeps of old what only the server may change.
@@ -22,6 +24,7 @@ type Hooks interface {
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
 	return []func(document.Value){
+		h.DefaultCustomResourceDefinition,
 		h.DefaultCustomResourceDefinitionSpec,
 	}
 }

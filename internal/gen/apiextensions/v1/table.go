@@ -111,7 +111,7 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{2, 3, 0, 4, 0, 0, 1, 0}, Fills: []uint16{0, 1, 3}}},
 		18: {Kind: schema.Bytes, Elem: -1},
 		19: {Kind: schema.List, Elem: 1},
-		20: {Name: "apiextensions/v1.CustomResourceDefinition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		20: {Name: "apiextensions/v1.CustomResourceDefinition", Kind: schema.Object, Hook: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 21, Number: 1, Presence: schema.Always},
@@ -161,7 +161,7 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 		30: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		31: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		32: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		33: {Name: "apiextensions/v1.CustomResourceDefinitionSpec", Kind: schema.Object, Hook: 1, Elem: -1, Fields: []schema.Field{
+		33: {Name: "apiextensions/v1.CustomResourceDefinitionSpec", Kind: schema.Object, Hook: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "names", Type: 34, Number: 3, Presence: schema.Always},
 			{Name: "scope", Type: 1, Number: 4, Presence: schema.Always},
