@@ -25,8 +25,13 @@ func TestEndingNamespaces(t *testing.T) {
 	h.create(ns+"/pods", `{"metadata":{"name":"p",`+held+`},`+pod)
 	h.create(ns+"/configmaps", `{"metadata":{"name":"a",`+held+`}}`)
 	h.remove(ns, "").expect(t, 200, "")
+	v := newReviewer(t, nil)
+	h.validateBy(v, "deletes", reviewRule(`"DELETE"`, "", "v1", "namespaces"), "")
 	if got := h.remove(ns, `{"propagationPolicy":"Foreground"}`); strings.Contains(string(got.body), "foregroundDeletion") {
 		t.Errorf("a second delete changes the finalizers: %s", got.body)
+	}
+	if text, n := v.last(); n != 0 {
+		t.Errorf("a second delete is reviewed: %s", text)
 	}
 	h.run(t, []step{
 		{"token", "POST", ns + "/serviceaccounts/default/token", "", token, 403, refused},

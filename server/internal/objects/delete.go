@@ -93,7 +93,7 @@ const (
 
 // The steps of each write of a delete, which change the basis itself.
 var (
-	deleteSteps   = []step{(*Evaluation).compareDeleted, (*Evaluation).admit, (*Evaluation).check, (*Evaluation).end}
+	deleteSteps   = []step{(*Evaluation).compareDeleted, (*Evaluation).admitDelete, (*Evaluation).end}
 	admittedSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).end}
 )
 
@@ -118,6 +118,23 @@ func (e *Evaluation) compareDeleted() error {
 		kind = e.Row.Plural
 	}
 	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.stored.Row.GroupOfErrors()}, e.Name, e.old.Get("metadata"))
+}
+
+// admitDelete runs admission, unless the delete has no effect.
+func (e *Evaluation) admitDelete() error {
+	if awaitsContent(e.stored.Row, e.obj) {
+		return nil
+	}
+	if err := e.admit(); err != nil {
+		return err
+	}
+	return e.check()
+}
+
+// awaitsContent reports whether obj is a namespace whose deletion has begun and waits for its
+// content: another delete changes nothing.
+func awaitsContent(res *catalog.Row, obj document.Value) bool {
+	return IsNamespace(res) && obj.At("metadata", "deletionTimestamp").Exists() && obj.At("spec", "finalizers").Len() > 0
 }
 
 // end makes the write that removes the object, or marks it as terminating.
@@ -155,7 +172,7 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	grace, changed := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
 	switch {
-	case IsNamespace(res) && terminating && obj.At("spec", "finalizers").Len() > 0:
+	case awaitsContent(res, obj):
 		return store.Write{}, endsLater, nil
 	case res.Graceful != nil && terminating:
 		if changed = shortenGrace(meta, opts.Grace); !changed && timeLeft(meta) > 0 {

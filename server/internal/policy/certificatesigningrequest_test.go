@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/base64"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -30,6 +31,9 @@ func TestCertificateSigningRequest(t *testing.T) {
 		{"two slashes", "spec: {request: " + request + ", usages: [any], signerName: example.com/a/b}", "spec.signerName: Invalid"},
 		{"short domain", "spec: {request: " + request + ", usages: [any], signerName: example/b}", "spec.signerName: Invalid"},
 		{"bad path", "spec: {request: " + request + ", usages: [any], signerName: example.com/B}", "spec.signerName: Invalid"},
+		{"long path", "spec: {request: " + request + ", usages: [any], signerName: example.com/" + strings.Repeat("abcdefghi.", 50) + "z}", ""},
+		{"long domain", "spec: {request: " + request + ", usages: [any], signerName: " + strings.Repeat("abcdefghi.", 26) + "com/x}", "spec.signerName: TooLong"},
+		{"long name", "spec: {request: " + request + ", usages: [any], signerName: example.com/" + strings.Repeat("abcdefghi.", 56) + "z}", "spec.signerName: TooLong"},
 		{"old signer", "spec: {request: " + request + ", usages: [any], signerName: kubernetes.io/legacy-unknown}", "spec.signerName: Invalid"},
 		{"soon", "spec: {expirationSeconds: 599, request: " + request + ", usages: [any], signerName: example.com/b}", "spec.expirationSeconds: Invalid"},
 	})
