@@ -24,6 +24,7 @@ func TestWaysToWhatRuns(t *testing.T) {
 		{"log of a lost node", "GET", podsPath + "/lost/log?container=c", "", "", 404, `pods \"gone\" not found`},
 		{"log of a node", "GET", podsPath + "/three/log?container=c", "", "", 503, "node n has reported no address by which it is reached"},
 		{"wrong options", "GET", podsPath + "/p/log?tailLines=-1&limitBytes=0&sinceSeconds=0&sinceTime=2020-01-01T00:00:00Z", "", "", 422, `PodLogOptions \"p\" is invalid: [limitBytes`},
+		{"no time", "GET", podsPath + "/none/log?sinceTime=x", "", "", 400, "sinceTime"},
 		{"no number", "GET", podsPath + "/p/log?tailLines=x", "", "", 400, "tailLines"},
 		{"log by POST", "POST", podsPath + "/p/log", "", "", 405, "MethodNotAllowed"},
 

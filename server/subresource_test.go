@@ -81,7 +81,7 @@ func TestEviction(t *testing.T) {
 		{"budget", "POST", budgetPath, "", `{"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"web"}}}}`, 201, ""},
 		{"pending pods may go", "POST", path + "?dryRun=All", "", evict, 201, "Success"},
 		{"older version", "POST", path + "?dryRun=All", "", `{"apiVersion":"policy/v1beta1","kind":"Eviction","metadata":{"name":"p"}}`, 201, "Success"},
-		{"it runs", "PATCH", podsPath + "/p/status", merge, status(`"phase":"Running"`), 200, ""},
+		{"it runs", "PATCH", podsPath + "/p/status", merge, status(`"phase":"Running","conditions":[{"type":"Ready","status":"True"}]`), 200, ""},
 		{"budget not seen yet", "POST", path, "", evict, 429, `"retryAfterSeconds":10`},
 		{"none allowed", "PATCH", budgetPath + "/b/status", merge, status(`"observedGeneration":1,"desiredHealthy":1,"currentHealthy":1`), 200, ""},
 		{"refused", "POST", path, "", evict, 429, "needs 1 healthy pods and has 1 currently"},
@@ -91,6 +91,7 @@ func TestEviction(t *testing.T) {
 		{"evict", "POST", path, "", evict, 201, `"status":"Success","code":201`},
 		{"gone", "GET", podsPath + "/p", "", "", 404, ""},
 		{"one taken", "GET", budgetPath + "/b", "", "", 200, `"disruptedPods":{"p":`},
+		{"the last one", "GET", budgetPath + "/b", "", "", 200, `"reason":"InsufficientPods","message":""`},
 	})
 	if got := h.get(budgetPath+"/b").field(t, "status.disruptionsAllowed"); got != 0.0 {
 		t.Errorf("%v disruptions are left, want none", got)
@@ -98,6 +99,11 @@ func TestEviction(t *testing.T) {
 	h.run(t, []step{
 		{"again", "POST", podsPath, "", podBody, 201, ""},
 		{"it runs", "PATCH", podsPath + "/p/status", merge, status(`"phase":"Running"`), 200, ""},
+		{"not ready, and the others are enough", "POST", path + "?dryRun=All", "", evict, 201, "Success"},
+		{"another version", "POST", path, "", `{"metadata":{"name":"p"},"deleteOptions":{"preconditions":{"resourceVersion":"1"}}}`, 409, "ResourceVersion in the precondition"},
+		{"still none allowed", "GET", budgetPath + "/b", "", "", 200, `"disruptionsAllowed":0`},
+		{"the others are too few", "PATCH", budgetPath + "/b/status", merge, status(`"desiredHealthy":2`), 200, ""},
+		{"not ready is refused", "POST", path, "", evict, 429, "needs 2 healthy pods and has 1 currently"},
 		{"second budget", "POST", budgetPath, "", `{"metadata":{"name":"all"},"spec":{"maxUnavailable":"10%","selector":{}}}`, 201, ""},
 		{"two budgets", "POST", path, "", evict, 500, "more than one PodDisruptionBudget"},
 	})

@@ -1,13 +1,13 @@
 package endpoints
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -70,8 +70,12 @@ func checkLogOptions(r *front.Request) error {
 			c.Add(schema.CauseInvalid, n.name, fmt.Sprintf("Invalid value: %d: must be greater than or equal to %d", *v, n.least))
 		}
 	}
-	if r.Query.Get("sinceSeconds") != "" && r.Query.Get("sinceTime") != "" {
-		c.Add(schema.CauseForbidden, "", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified")
+	since := r.Query.Get("sinceTime")
+	if _, err := time.Parse(time.RFC3339, since); since != "" && err != nil {
+		return api.BadRequest("query parameter sinceTime: %q is not a time like 2006-01-02T15:04:05Z", since)
+	}
+	if r.Query.Get("sinceSeconds") != "" && since != "" {
+		c.Add(schema.CauseForbidden, "[]", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified")
 	}
 	if len(c) > 0 {
 		return api.Invalid("", "PodLogOptions", r.Target.Name, c)
@@ -156,14 +160,19 @@ func (x *Endpoints) placeOf(r *front.Request, container string, one bool) (at pl
 	}
 	node, release, err := x.reader.Get(r.Context, "", "nodes", "", at.node)
 	defer release()
-	var missing *api.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		at.host, at.port, at.failure = x.agents.Address(node)
-	case errors.As(err, &missing) && missing.Reason == api.ReasonNotFound:
-		err = api.NotFound(res.GroupResource(), at.node) // the resource of the request, as in 1.25
 	}
-	return at, err
+	return at, missingFor(r, at.node, err)
+}
+
+// missingFor is the error of a request that needs another object, with a name: of one that
+// is missing 1.25 says that it is of the resource of the request.
+func missingFor(r *front.Request, name string, err error) error {
+	if api.IsReason(err, api.ReasonNotFound) {
+		return api.NotFound(r.Target.Row.GroupResource(), name)
+	}
+	return err
 }
 
 // findContainer finds the container of a pod that a request names. Only a pod with

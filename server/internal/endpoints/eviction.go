@@ -61,9 +61,14 @@ func (x *Endpoints) evict(r *front.Request) error {
 	}
 	defer podDoc.Release()
 	pod := podDoc.Root()
+	guarded := "" // by this budget, which counts other pods only
 	if disrupts(pod) {
-		if err := x.disrupt(r.Context, t.Namespace, pod, opts.DryRun); err != nil {
+		budget, err := x.disrupt(r.Context, t.Namespace, pod, opts.DryRun)
+		if err != nil {
 			return err
+		}
+		if budget != "" && opts.Revision == nil { // the pod as it is, not one that has become ready
+			opts.Revision, guarded = objects.TextAt(pod, "metadata", "resourceVersion"), budget
 		}
 		if opts.UID == nil {
 			opts.UID = objects.TextAt(pod, "metadata", "uid") // the pod that the budget allowed, not a later one
@@ -71,6 +76,9 @@ func (x *Endpoints) evict(r *front.Request) error {
 	}
 	opts.By, opts.Admitted = r.User, true
 	if _, _, err := x.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
+		if guarded != "" && api.IsReason(err, api.ReasonConflict) {
+			err = lagging(guarded)
+		}
 		return err
 	}
 	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
@@ -109,12 +117,16 @@ func disrupts(pod document.Value) bool {
 }
 
 // disrupt takes one of the evictions that the pod's budget allows; a pod without a budget
-// may always be evicted. Errors: 429 when there is none left, 403 and 500 for
-// contradictory budgets.
-func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.Value, dryRun bool) error {
-	name, err := x.budgetOf(ctx, namespace, selector.ReadLabels(pod.At("metadata", "labels")))
-	if err != nil || name == "" {
-		return err
+// may always be evicted, and so may one that is not ready while the budget has all the ready
+// ones that it wants. That budget is returned: it takes no part. Errors: 429 when there is none
+// left, 403 and 500 for contradictory budgets.
+func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.Value, dryRun bool) (apart string, err error) {
+	name, satisfied, err := x.budgetOf(ctx, namespace, selector.ReadLabels(pod.At("metadata", "labels")))
+	switch {
+	case err != nil || name == "":
+		return "", err
+	case satisfied && !isReady(pod):
+		return name, nil
 	}
 	_, err = x.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: x.budgets(), Namespace: namespace, Name: name}, Opts: objects.Options{DryRun: dryRun}, Steps: objects.DirectSteps, Change: objects.Editing(func(budget document.Value) error {
 		if err := mayDisrupt(budget); err != nil {
@@ -123,18 +135,30 @@ func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.
 		status := budget.Get("status")
 		allowed, _ := status.Get("disruptionsAllowed").Int()
 		status.SetInt("disruptionsAllowed", allowed-1)
+		if allowed == 1 {
+			none := api.Condition{Type: "DisruptionAllowed", Status: "False", Reason: "InsufficientPods"}.Set(status.SetArray("conditions"), x.objects.Now())
+			none.SetString("message", "")
+			if seen, ok := status.Get("observedGeneration").Int(); ok {
+				none.SetInt("observedGeneration", seen)
+			}
+		}
 		// The controller does not count the pod until it has seen its deletion.
 		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), x.objects.Now())
 		return nil
 	})})
-	return err
+	return "", err
 }
 
-// budgetOf finds the budget that protects a pod with these labels; "" for none.
-func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels selector.Labels) (string, error) {
+func isReady(pod document.Value) bool {
+	return pod.At("status", "conditions").ElementBy("type", "Ready").Get("status").Equals("True")
+}
+
+// budgetOf finds the budget that protects a pod with these labels, "" for none, and
+// whether there are as many ready pods as it wants.
+func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels selector.Labels) (name string, satisfied bool, err error) {
 	reader, err := x.store.At(ctx, 0)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer reader.Close()
 	var found []string
@@ -148,42 +172,55 @@ func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels selec
 		if sel := doc.Root().At("spec", "selector"); sel.Exists() && selector.ReadRequirements(sel).Match(labels) {
 			_, name := x.budgets().SplitKey(strings.Clone(e.Key))
 			found = append(found, name)
+			wanted := figureOf(doc.Root(), "desiredHealthy")
+			satisfied = wanted > 0 && figureOf(doc.Root(), "currentHealthy") >= wanted
 		}
 		return true
 	})
 	switch {
 	case err != nil || failed != nil:
-		return "", errors.Join(err, failed)
+		return "", false, errors.Join(err, failed)
 	case len(found) == 0:
-		return "", nil
+		return "", false, nil
 	case len(found) > 1:
-		return "", api.Internal("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+		return "", false, api.Internal("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
 	}
-	return found[0], nil
+	return found[0], satisfied, nil
+}
+
+// figureOf is a number in the status of a budget.
+func figureOf(budget document.Value, field string) int64 {
+	n, _ := budget.At("status", field).Int()
+	return n
+}
+
+// overdrawn is the refusal of an eviction.
+func overdrawn(retryAfter int, why string) error {
+	return &api.Error{Code: http.StatusTooManyRequests, Reason: api.ReasonTooManyRequests, HasDetails: true, RetryAfter: retryAfter,
+		Message: "Cannot evict pod as it would violate the pod's disruption budget.", Causes: []api.Cause{{Reason: causeOfDisruption, Message: why}}}
+}
+
+// lagging is the refusal while the status of a budget is older than what it counts.
+func lagging(budget string) error {
+	return overdrawn(budgetRetryAfter, "The disruption budget "+budget+" is still being processed by the server.")
 }
 
 // mayDisrupt returns the reason why a budget allows no eviction.
 func mayDisrupt(budget document.Value) error {
 	name := budget.At("metadata", "name").Text()
-	status := budget.Get("status")
-	figure := func(field string) int64 { n, _ := status.Get(field).Int(); return n }
-	refuse := func(retryAfter int, why string) error {
-		return &api.Error{Code: http.StatusTooManyRequests, Reason: api.ReasonTooManyRequests, HasDetails: true, RetryAfter: retryAfter,
-			Message: "Cannot evict pod as it would violate the pod's disruption budget.", Causes: []api.Cause{{Reason: causeOfDisruption, Message: why}}}
-	}
 	forbid := func(why string) error {
-		return api.Forbidden(api.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}, name, why)
+		return api.Forbidden(api.GroupResource{Group: "policy", Resource: "poddisruptionbudget"}, name, why) // in the singular, as in 1.25
 	}
 	generation, _ := budget.At("metadata", "generation").Int()
-	switch allowed := figure("disruptionsAllowed"); {
-	case figure("observedGeneration") < generation:
-		return refuse(budgetRetryAfter, "The disruption budget "+name+" is still being processed by the server.")
+	switch allowed := figureOf(budget, "disruptionsAllowed"); {
+	case figureOf(budget, "observedGeneration") < generation:
+		return lagging(name)
 	case allowed < 0:
 		return forbid("pdb disruptions allowed is negative")
-	case status.Get("disruptedPods").Len() > maxDisruptedPods:
+	case budget.At("status", "disruptedPods").Len() > maxDisruptedPods:
 		return forbid("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
 	case allowed == 0:
-		return refuse(0, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", name, figure("desiredHealthy"), figure("currentHealthy")))
+		return overdrawn(0, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", name, figureOf(budget, "desiredHealthy"), figureOf(budget, "currentHealthy")))
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func (x *Endpoints) endpointOf(r *front.Request, service document.Value, name, p
 	endpoints, release, err := x.reader.Get(r.Context, "", "endpoints", r.Target.Namespace, name)
 	defer release()
 	if err != nil {
-		return "", err
+		return "", missingFor(r, name, err)
 	}
 	var all []string
 	for _, subset := range endpoints.Get("subsets").Elements() {
