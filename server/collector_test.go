@@ -250,3 +250,23 @@ func TestManyDependents(t *testing.T) {
 		})
 	}
 }
+
+// A delete that drops the finalizer of an earlier one removes the object in one step, and
+// shows it as it was.
+func TestDroppedFinalizerIsShown(t *testing.T) {
+	h := withControllers(t, "-*")
+	const accounts = "/api/v1/namespaces/default/serviceaccounts"
+	for path, body := range map[string]string{
+		accounts: `{"metadata":{"name":"x"}}`,
+		podsPath: `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i"}]}}`,
+	} {
+		h.post(path, body).expect(t, http.StatusCreated, "")
+		h.remove(path+"/x", foreground()).expect(t, http.StatusOK, "")
+		revision := h.get(path+"/x").field(t, "metadata.resourceVersion")
+		gone := h.remove(path+"/x", `{"propagationPolicy":"Background"}`)
+		if got := fmt.Sprint(gone.field(t, "metadata.finalizers")); got != "[foregroundDeletion]" || gone.field(t, "metadata.resourceVersion") != revision {
+			t.Errorf("%s: shown with the finalizers %s: %s", path, got, gone.body)
+		}
+		h.get(path+"/x").expect(t, http.StatusNotFound, "NotFound")
+	}
+}

@@ -137,9 +137,17 @@ func awaitsContent(res *catalog.Row, obj document.Value) bool {
 	return IsNamespace(res) && obj.At("metadata", "deletionTimestamp").Exists() && obj.At("spec", "finalizers").Len() > 0
 }
 
-// end makes the write that removes the object, or marks it as terminating.
+// end makes the write that removes the object, or marks it as terminating. A removed one is
+// answered as it was, with the finalizers that the delete has dropped.
 func (e *Evaluation) end() (err error) {
 	e.made, e.ending, err = e.s.deletion(e.stored.Row, e.obj, e.current, *e.deletes, e.space)
+	if err != nil || e.ending != ended || !e.answersObject() {
+		return err
+	}
+	doc, err := document.ReadStored(e.basisRow.GV.Types(), e.basisRow.Type, e.current.Body)
+	if err == nil {
+		e.obj = e.Keep(doc)
+	}
 	return err
 }
 
@@ -169,22 +177,20 @@ func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.V
 // in place.
 func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts DeleteOptions, space *stored.Space) (store.Write, ending, error) {
 	meta := obj.Get("metadata")
-	grace, changed := int64(0), false
+	grace, shortened := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
 	switch {
 	case awaitsContent(res, obj):
 		return store.Write{}, endsLater, nil
 	case res.Graceful != nil && terminating:
-		if changed = shortenGrace(meta, opts.Grace); !changed && timeLeft(meta) > 0 {
+		if shortened = shortenGrace(meta, opts.Grace); !shortened && timeLeft(meta) > 0 {
 			return store.Write{}, endsLater, nil // the first delete's grace period continues
 		}
 		grace = timeLeft(meta)
 	case res.Graceful != nil:
 		grace = graceOf(res.Resource, obj, opts.Grace)
 	}
-	if setPropagation(meta, propagation(res, meta, opts.Propagation)) {
-		changed = true
-	}
+	changed := setPropagation(meta, propagation(res, meta, opts.Propagation)) || shortened
 	if res.Role == api.RoleDefinitions && !terminating {
 		o.holdDefinition(obj)
 	}
@@ -206,11 +212,11 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	if wait && !changed {
 		return store.Write{}, endsLater, nil
 	}
-	ends := !wait && res.Graceful != nil && (changed || !terminating) // its grace period was zero
+	ends := !wait && res.Graceful != nil && (shortened || !terminating) // its grace period was zero
 	if ends && !terminating {
 		o.markTerminating(meta, grace)
 	}
-	if !changed && !ends {
+	if !wait && !ends {
 		value, err := stored.Last(current, space)
 		return store.Write{Op: store.OpDelete, Value: value}, ended, err
 	}
@@ -220,10 +226,8 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 		return store.Write{}, endsLater, err
 	case wait:
 		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsLater, nil
-	case ends:
-		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsNext, nil
 	}
-	return store.Write{Op: store.OpDelete, Value: value}, ended, nil
+	return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsNext, nil
 }
 
 // propagation is the policy of a delete: the requested one, otherwise the one that the

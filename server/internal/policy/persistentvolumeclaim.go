@@ -91,7 +91,7 @@ func fromAnnotation(obj, old document.Value) bool {
 func (c *causes) changedClass(obj, old document.Value) {
 	now, was := obj.At("metadata", "annotations", oldClassAnnotation), old.At("metadata", "annotations", oldClassAnnotation)
 	if now.Text() != was.Text() && !fromAnnotation(obj, old) {
-		c.InvalidAt("metadata", now, "field is immutable: "+oldClassAnnotation)
+		c.InvalidAt("metadata.annotations."+oldClassAnnotation, now, "field is immutable")
 	}
 }
 

@@ -1,6 +1,9 @@
 package policy_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPersistentVolume(t *testing.T) {
 	head := "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\n"
@@ -95,6 +98,12 @@ func TestPersistentVolumeClaim(t *testing.T) {
 	obj.Put("status", old.Get("status"))
 	expect(t, causes(r, obj, old), "")
 
+	inClass := func(name string) string {
+		return strings.Replace(head, "name: c", "name: c, annotations: {volume.beta.kubernetes.io/storage-class: "+name+"}", 1) + with("")
+	}
+	old, r = create(t, inClass("a"))
+	obj, _ = create(t, inClass("b"))
+	expect(t, causes(r, obj, old), "metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid")
 	bound := with("volumeName: v, storageClassName: c")
 	runCells(t, head, []cellCase{
 		{"pending", with(""), "Capacity", ""},
