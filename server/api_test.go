@@ -388,10 +388,10 @@ func TestProfiles(t *testing.T) {
 }
 
 // TestDeleteOptionsVersions: clients write the options in the version of the deleted
-// object.
+// object, whether it is served or not.
 func TestDeleteOptionsVersions(t *testing.T) {
 	h := startServer(t, nil)
-	for version, code := range map[string]int{"v1": 200, "apps/v1": 200, "meta.k8s.io/v1": 200, "apps/v7": 400, "nosuch/v1": 400} {
+	for version, code := range map[string]int{"v1": 200, "apps/v1": 200, "meta.k8s.io/v1": 200, "apps/v7": 200, "nosuch/v1": 200, "a/b/c": 400} {
 		h.post(configMaps, configMap("a", "{}"))
 		body := fmt.Sprintf(`{"kind":"DeleteOptions","apiVersion":%q}`, version)
 		h.send("DELETE", configMaps+"/a", "application/json", []byte(body)).expect(t, code, "")

@@ -141,7 +141,6 @@ type Snapshot struct {
 	byPrefix  table[string, *Type]
 	resources table[Resource, *Row]
 	kinds     table[Kind, *Row]
-	versions  table[string, int]        // by apiVersion, the number of rows
 	groups    table[string, []*Version] // the parts of served
 	served    []*Version
 
@@ -160,7 +159,6 @@ func (s *Snapshot) add(t *Type) {
 	for _, row := range t.Rows {
 		s.resources.set(Resource{row.GV.Group, row.GV.Version, row.Plural}, row)
 		s.kinds.set(Kind{row.GV.APIVersion(), row.Kind}, row)
-		s.count(row.GV.APIVersion(), 1)
 		if !row.GV.Unlisted {
 			s.list(row)
 		}
@@ -190,7 +188,6 @@ func (s *Snapshot) remove(t *Type) {
 	for _, row := range t.Rows {
 		s.resources.remove(Resource{row.GV.Group, row.GV.Version, row.Plural})
 		s.kinds.remove(Kind{row.GV.APIVersion(), row.Kind})
-		s.count(row.GV.APIVersion(), -1)
 		at, found := slices.BinarySearchFunc(s.served, row.GV, (*Version).compare)
 		if row.Off || !found {
 			continue
@@ -203,15 +200,6 @@ func (s *Snapshot) remove(t *Type) {
 		}
 		s.served[at] = s.served[at].with(rows)
 		s.regroup(row.GV, s.served[at])
-	}
-}
-
-// count adds to the number of rows of an apiVersion.
-func (s *Snapshot) count(apiVersion string, more int) {
-	if n := s.versions.get(apiVersion) + more; n > 0 {
-		s.versions.set(apiVersion, n)
-	} else {
-		s.versions.remove(apiVersion)
 	}
 }
 
@@ -282,6 +270,3 @@ func (s *Snapshot) Stored(group, plural string) *Row {
 
 // Kind finds the row of a kind, also one that is off; nil when there is none.
 func (s *Snapshot) Kind(apiVersion, kind string) *Row { return s.kinds.get(Kind{apiVersion, kind}) }
-
-// Has reports whether an apiVersion has rows, including those that are off.
-func (s *Snapshot) Has(apiVersion string) bool { return s.versions.get(apiVersion) > 0 }

@@ -1,6 +1,10 @@
 package front
 
-import "github.com/capstan-dev/capstan/internal/gen/profile"
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+)
 
 // metaGroup is the group of the representations of every kind.
 const metaGroup = "meta." + profile.GroupSuffix
@@ -18,7 +22,5 @@ func (f *Front) MetaKind(kind string) BodyKind {
 }
 
 // Everywhere reports whether the common kinds may have a version: clients write the
-// options of a request in the version of its resource.
-func (f *Front) Everywhere(apiVersion string) bool {
-	return apiVersion == metaGroup+"/v1" || f.catalog.Snapshot().Has(apiVersion)
-}
+// options of a request in the version of its resource, or in one that is not served any more.
+func Everywhere(apiVersion string) bool { return strings.Count(apiVersion, "/") < 2 }

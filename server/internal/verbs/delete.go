@@ -138,7 +138,7 @@ func askDelete(o *objects.DeleteOptions, q *front.Query) (causes []schema.Cause)
 // deleteOptionsFrom reads DeleteOptions from a body.
 func (v *Verbs) deleteOptionsFrom(r *front.Request, body []byte, o *objects.DeleteOptions) ([]schema.Cause, error) {
 	want := v.front.MetaKind("DeleteOptions")
-	want.Also = v.front.Everywhere
+	want.Also = front.Everywhere
 	text, err := v.front.ToJSON(r.HTTP.Header.Get("Content-Type"), body, want)
 	if err != nil {
 		return nil, err
