@@ -74,6 +74,7 @@ func TestApplyToSubresources(t *testing.T) {
 		{"scale of another object", "PUT", path + "/scale", "", `{"metadata":{"name":"d","uid":"x"},"spec":{"replicas":-1}}`, 409, "Precondition failed"},
 		{"scale of another version", "PUT", path + "/scale", "", `{"metadata":{"name":"d","resourceVersion":"1"},"spec":{"replicas":-1}}`, 422, "spec.replicas"},
 		{"scale of an owner without a uid", "PUT", path + "/scale", "", `{"metadata":{"name":"d","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a"}]},"spec":{"replicas":-1}}`, 422, `"field":"metadata.ownerReferences.uid"`},
+		{"strategic patch of another kind", "PATCH", path + "/scale?dryRun=All", "application/strategic-merge-patch+json", `{"kind":"Foo","apiVersion":"v1"}`, 200, `"kind":"Scale","apiVersion":"autoscaling/v1"`},
 		{"scale of no version", "PATCH", path + "/scale?fieldManager=x", applyMedia, "kind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 400, "Incorrect version"},
 		{"scale of no kind", "PATCH", path + "/scale?fieldManager=x", applyMedia, "apiVersion: autoscaling/v1\nmetadata: {name: d}\nspec: {replicas: 5}", 400, "kind"},
 		{"scale is owned", "PATCH", path + "/scale?fieldManager=x", applyMedia, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 409, "replicas"},

@@ -44,7 +44,7 @@ func TestWaysToWhatRuns(t *testing.T) {
 		{"no node", "DELETE", "/api/v1/nodes/x/proxy/y", "", "", 404, "NotFound"},
 
 		{"service", "POST", services, "", `{"metadata":{"name":"s"},"spec":{"ports":[{"name":"web","port":80}]}}`, 201, ""},
-		{"no endpoints object", "GET", services + "/s/proxy", "", "", 404, `endpoints \"s\" not found`},
+		{"no endpoints object", "GET", services + "/s/proxy", "", "", 404, `services \"s\" not found`},
 		{"endpoints", "POST", "/api/v1/namespaces/default/endpoints", "", `{"metadata":{"name":"s"}}`, 201, ""},
 		{"no endpoints", "GET", services + "/https:s:web/proxy/x", "", "", 503, `no endpoints available for service \"https:s:web\"`},
 		{"no port", "GET", services + "/s:81/proxy/x", "", "", 503, `no service port 81 found for service \"s\"`},

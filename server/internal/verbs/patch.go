@@ -28,7 +28,6 @@ func (v *Verbs) Patch(r *front.Request) error {
 	}
 	t := r.Target
 	want := front.KindOf(t.Row)
-	want.AnyKind = p.media == front.StrategicPatch // the object keeps its kind, as in 1.25
 	want.AnyVersion = true
 	p.Check(want)
 	r.Span.Event(storing)
@@ -52,7 +51,9 @@ func (v *Verbs) Patch(r *front.Request) error {
 
 // DecodePatched decodes the patched form of old.
 func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value, p *patchBody, want front.BodyKind) (*document.Document, error) {
-	if p.media != front.StrategicPatch && lacksVersion(text) {
+	if p.media == front.StrategicPatch { // the object keeps its kind, as in 1.25
+		want.AnyKind, want.AnyVersion = true, true
+	} else if lacksVersion(text) {
 		return nil, p.refuseUnversioned(r, text, want)
 	}
 	doc, problems, err := v.front.Read(text, want, old)
