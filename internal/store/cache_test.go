@@ -184,6 +184,35 @@ func TestCacheUnderConcurrency(t *testing.T) {
 	reading.Wait()
 }
 
+// TestCacheRefusesOldReads: a key that was read from an iterator of the time before its
+// deletion is not in the cache after it.
+func TestCacheRefusesOldReads(t *testing.T) {
+	e := openMem(t)
+	ctx := t.Context()
+	write := func(op Op) {
+		t.Helper()
+		if _, err := e.Update(ctx, "k", func(*Entry) (Write, error) {
+			return Write{Op: op, Value: Value{Body: make([]byte, 16), RevisionAt: 0}}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(OpCreate)
+	e.cache.drop("k", 0)
+	held := e.Current()
+	it, err := e.db.NewIter(&pointOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(OpDelete)
+	if got, err := e.seekEntry(it, "k", e.Current(), held); err != nil || got.Revision != held {
+		t.Errorf("the old iterator shows %+v, %v", got, err)
+	}
+	if got, err := e.Get(ctx, "k"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the deleted key is %+v, %v", got, err)
+	}
+}
+
 // checkView compares a view's gets with its scan, which does not use the cache.
 func checkView(t *testing.T, e *Engine, keys []string) {
 	r, err := e.At(context.Background(), 0)

@@ -90,9 +90,10 @@ func (e *Engine) Get(ctx context.Context, key string) (Entry, error) {
 
 // newest returns the newest visible version of a key.
 //
-// It needs no snapshot, since an iterator is one. The revision is read after the iterator
-// is made: a version that is visible then and in the iterator cannot have been trimmed
-// from it.
+// It needs no snapshot, since an iterator is one. The revision that is sought is read after
+// the iterator is made: a version that is visible then and in the iterator cannot have been
+// trimmed from it. The iterator may lack changes up to that revision, so the cache learns
+// of the version as of the revision before it was made.
 func (e *Engine) newest(key string) (Entry, error) {
 	if stored, revision, ok := e.cache.get(key, e.Current(), e.generation()); ok {
 		return entryOf(key, revision, stored)
@@ -100,11 +101,12 @@ func (e *Engine) newest(key string) (Entry, error) {
 	if e.presence.absent(key) {
 		return Entry{}, ErrNotFound
 	}
+	held := e.Current()
 	it, err := e.db.NewIter(&pointOptions)
 	if err != nil {
 		return Entry{}, err
 	}
-	entry, err := e.seekEntry(it, key, e.Current())
+	entry, err := e.seekEntry(it, key, e.Current(), held)
 	if err == ErrNotFound {
 		e.missed()
 	}
@@ -116,9 +118,10 @@ func (e *Engine) newest(key string) (Entry, error) {
 // free.
 var pointOptions = pebble.IterOptions{UseL6Filters: true}
 
-// seekEntry returns the newest version of a key at or before a revision, keeps
-// it in the cache, and closes the iterator.
-func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, err error) {
+// seekEntry returns the newest version of a key at or before a revision that the iterator
+// has, and closes the iterator. The cache keeps the version if it is the newest: held is a
+// revision up to which the iterator has all changes.
+func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision, held uint64) (entry Entry, err error) {
 	defer func() {
 		if closeErr := it.Close(); err == nil {
 			err = closeErr
@@ -133,7 +136,7 @@ func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision uint64) (en
 		return Entry{}, err
 	}
 	if !stale { // which the cache does not know of
-		e.cache.fill(key, revision, found, generation, stored)
+		e.cache.fill(key, held, found, generation, stored)
 	}
 	entry, err = entryOf(key, found, stored)
 	entry.Rewritten = stale
@@ -183,7 +186,7 @@ func (r *reader) Get(key string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return r.engine.handed(r.engine.seekEntry(it, key, r.revision))
+	return r.engine.handed(r.engine.seekEntry(it, key, r.revision, r.revision))
 }
 
 // GetEach implements Reader.
