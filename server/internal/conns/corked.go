@@ -112,10 +112,10 @@ func (t *CorkedConn) sendGathered() {
 	}
 }
 
-// SetWriteDeadline is for later writes only: TLS sets one that has passed after its last
-// record.
+// SetWriteDeadline sends gathered writes before a deadline that has passed: TLS sets one
+// after its last record. A later deadline is for a write that is stuck too.
 func (t *CorkedConn) SetWriteDeadline(at time.Time) error {
-	if t.gathers {
+	if t.gathers && !at.IsZero() && !at.After(time.Now()) {
 		_ = t.Uncork() // the next write fails too
 	}
 	return t.Conn.SetWriteDeadline(at)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // writes is a connection that records its writes, call by call.
@@ -158,6 +159,25 @@ func TestGathered(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a deadline for a stuck write", func(t *testing.T) {
+		stuck := &stuckConn{writing: make(chan struct{}), deadline: make(chan struct{})}
+		conn := newCorked(stuck)
+		conn.gathers = true
+		if _, err := conn.Write([]byte("nobody reads this")); err != nil {
+			t.Fatal(err)
+		}
+		<-stuck.writing
+		set := make(chan struct{})
+		go func() {
+			_ = conn.SetWriteDeadline(time.Now().Add(time.Hour)) // as TLS before its last record
+			close(set)
+		}()
+		select {
+		case <-set:
+		case <-time.After(20 * time.Second):
+			t.Error("the deadline waits for the write that it is to end")
+		}
+	})
 	t.Run("an error", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			broken := errors.New("broken")
@@ -170,6 +190,23 @@ func TestGathered(t *testing.T) {
 			}
 		})
 	})
+}
+
+// stuckConn is a connection whose writes wait for a deadline.
+type stuckConn struct {
+	net.Conn
+	writing, deadline chan struct{}
+}
+
+func (c *stuckConn) Write([]byte) (int, error) {
+	close(c.writing)
+	<-c.deadline
+	return 0, errors.New("late")
+}
+
+func (c *stuckConn) SetWriteDeadline(time.Time) error {
+	close(c.deadline)
+	return nil
 }
 
 func newCorked(c net.Conn) *CorkedConn {
