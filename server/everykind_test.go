@@ -239,8 +239,14 @@ func (l *life) forms(created []byte) {
 	const binary = "application/vnd.kubernetes.protobuf"
 	const table = "application/json;as=Table;v=v1;g=meta." + profile.GroupSuffix
 	for _, read := range []struct{ path, accept string }{{l.object, binary}, {l.collection, binary}, {l.collection, table}, {l.collection + "?includeObject=Object", table}} {
-		made := l.ask(http.StatusOK, "GET", read.path, "", nil, "Accept", read.accept).body
-		if kept := l.ask(http.StatusOK, "GET", read.path, "", nil, "Accept", read.accept).body; !bytes.Equal(anyAge.ReplaceAll(made, nil), anyAge.ReplaceAll(kept, nil)) {
+		answer := func() []byte {
+			return anyAge.ReplaceAll(l.ask(http.StatusOK, "GET", read.path, "", nil, "Accept", read.accept).body, nil)
+		}
+		made, kept := answer(), answer()
+		for try := 0; try < 3 && !bytes.Equal(made, kept); try++ { // another object's write moves a list's revision
+			made, kept = kept, answer()
+		}
+		if !bytes.Equal(made, kept) {
 			t.Errorf("%s as %s was\n%q\nand then\n%q", read.path, read.accept, made, kept)
 		}
 	}
