@@ -79,8 +79,8 @@ var (
 //	    waiting requests.
 //	F3. Something waits only if the next request does not fit.
 //	F4. progress is the work in seat-seconds that each queue could have had so far. A
-//	    queue's next is not below the progress when its oldest request arrived, so that
-//	    being idle saves nothing up.
+//	    queue's next is not below start when its oldest request arrived, so that being
+//	    idle saves nothing up.
 type Level struct {
 	mu    sync.Mutex
 	crowd *Crowd // with a lock of its own
@@ -150,6 +150,16 @@ func (l *Level) advance() time.Time {
 // now is the time of the progress, in seconds since the level was made.
 func (l *Level) now() float64 { return l.at.Sub(l.made).Seconds() }
 
+// start is the progress at which a queue that was idle begins: that of the queue that has
+// had least, if some have had less than their part, as requests are not divisible.
+func (l *Level) start() float64 {
+	start, now := l.progress, l.now()
+	for _, q := range l.due {
+		start = min(start, q.next(now))
+	}
+	return start
+}
+
 // observe notes that the numbers of requests or seats are about to change, or have.
 func (l *Level) observe() {
 	l.demand.observe(l.at, l.used+l.wanted)
@@ -210,7 +220,7 @@ func (l *Level) Enter(ctx context.Context, t *Ticket, w *Work) error {
 		l.mu.Unlock()
 		return refused
 	}
-	a := &applicant{ticket: t, queue: q, arrived: now, progress: l.progress, admitted: make(chan struct{})}
+	a := &applicant{ticket: t, queue: q, arrived: now, progress: l.start(), admitted: make(chan struct{})}
 	limit := l.rules.Wait
 	l.line(a)
 	l.dispatch()

@@ -51,7 +51,7 @@ type applicant struct {
 	queue    *queue
 	place    *list.Element // nil when it does not wait any more
 	arrived  time.Time
-	progress float64 // at that time
+	progress float64 // Level.start at that time
 	admitted chan struct{}
 }
 
@@ -124,7 +124,7 @@ func (l *Level) choose(flow uint64) *queue {
 		} else {
 			q = &queue{waiting: list.New()}
 		}
-		q.index, q.paid = best, l.progress
+		q.index, q.paid = best, l.start()
 		l.queues[best] = q
 	}
 	return q
