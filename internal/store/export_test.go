@@ -10,3 +10,9 @@ func (e *Engine) Settle(compact bool) error {
 	}
 	return e.db.Compact(context.Background(), []byte{0}, []byte{0xff}, false)
 }
+
+// Written returns the bytes of the sorted files that flushes and compactions have written.
+func (e *Engine) Written() (flushed, compacted uint64) {
+	all := e.db.Metrics().Total()
+	return all.TableBytesFlushed, all.TableBytesCompacted
+}

@@ -7,6 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"github.com/capstan-dev/capstan/internal/invariants"
 )
 
 // pebbleOptions are the settings of the tree, for a small process with objects of some
@@ -41,6 +43,12 @@ func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 				c.Logger.Warn("store: writes wait for background work", "reason", info.Reason)
 			},
+			PossibleAPIMisuse: func(info pebble.PossibleAPIMisuseInfo) {
+				if invariants.Enabled {
+					invariants.Failf("T4: %s", info)
+				}
+				c.Logger.Error("store: a trimmed record was not written exactly once", "details", info.String())
+			},
 		},
 	}
 	// Objects are larger than the default block of 4 KiB, and would have one
@@ -54,6 +62,9 @@ func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 	// default, and slightly smaller files.
 	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.MinLZCompression }
 	o.Levels[0].FilterPolicy = bloom.FilterPolicy(10)
+	// Files that are mostly deletions are compacted at once, so that scans do not meet
+	// them. Every flush has a tenth, Pebble's default, where objects change often.
+	o.Experimental.TombstoneDenseCompactionThreshold = 0.5
 	o.Experimental.CompactionScheduler = compactions
 	o.EnsureDefaults() // deeper levels inherit from level 0
 	return o

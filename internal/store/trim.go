@@ -27,6 +27,9 @@ import (
 //	T2. The records that changes up to swept made superfluous are deleted; swept is
 //	    written together with the deletions. swept <= oldest.
 //	T3. The newest version of a key is never deleted, except a tombstone.
+//	T4. A record is written once and deleted at most once, so that its deletion and it
+//	    vanish where compactions bring them together (Pebble's SingleDelete). Other
+//	    deletions sink to the last level, which is written again for them.
 //
 // Example: the log is 1:create a, 2:create b, 3:update a, 4:delete b, 5:update a
 // and the tree a@5 a@3 a@1 b@4t b@2. Trimming to 4 leaves the log 5:update a
@@ -241,7 +244,7 @@ func (e *Engine) dropSamples(n int) error {
 	}
 	t, b := &e.trim, e.db.NewBatch()
 	for _, s := range t.samples[:n] {
-		if err := b.Delete(appendSample(nil, s.nanoseconds), nil); err != nil {
+		if err := b.SingleDelete(appendSample(nil, s.nanoseconds), nil); err != nil {
 			return err
 		}
 	}
@@ -336,15 +339,15 @@ func deleteSuperseded(b *pebble.Batch, revision uint64, r logRecord) error {
 	key := string(r.key)
 	for _, space := range []byte{headerSpace, objectSpace} {
 		if r.prev != 0 {
-			if err := b.Delete(appendVersion(nil, space, key, r.prev), nil); err != nil {
+			if err := b.SingleDelete(appendVersion(nil, space, key, r.prev), nil); err != nil {
 				return err
 			}
 		}
 		if r.op == OpDelete {
-			if err := b.Delete(appendTombstone(nil, space, key, revision), nil); err != nil {
+			if err := b.SingleDelete(appendTombstone(nil, space, key, revision), nil); err != nil {
 				return err
 			}
 		}
 	}
-	return b.Delete(appendLog(nil, revision), nil)
+	return b.SingleDelete(appendLog(nil, revision), nil)
 }

@@ -94,3 +94,38 @@ func TestTrimUnderViews(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Objects that come, change and go among many that stay vanish with their trimmed records,
+// while the files of the others are seldom written again.
+func TestTrimmedRecordsVanish(t *testing.T) {
+	const staying, rounds, each = 4000, 40, 200
+	ctx := context.Background()
+	e, err := store.Open(store.Config{Dir: "data", FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for n := range staying {
+		storetest.Put(t, e, fmt.Sprintf("key/%05d", n), n)
+	}
+	if err := e.Settle(true); err != nil {
+		t.Fatal(err)
+	}
+	flushedBefore, compactedBefore := e.Written()
+	for round := range rounds {
+		for n := range each {
+			key := fmt.Sprintf("key/%05d+", (round*each+n)*7919%staying)
+			storetest.Put(t, e, key, n)
+			storetest.Put(t, e, key, n+1)
+			storetest.Delete(t, e, key, n)
+		}
+		if err := errors.Join(e.Trim(ctx, e.Current()), e.Settle(false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flushed, compacted := e.Written()
+	flushed, compacted = flushed-flushedBefore, compacted-compactedBefore
+	if compacted > flushed/2 {
+		t.Errorf("compactions have written %d bytes for %d of flushes", compacted, flushed)
+	}
+}
