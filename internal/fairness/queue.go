@@ -124,7 +124,7 @@ func (l *Level) choose(flow uint64) *queue {
 		} else {
 			q = &queue{waiting: list.New()}
 		}
-		q.index, q.paid = best, l.start()
+		q.index, q.paid = best, 0 // raised when its request begins or waits
 		l.queues[best] = q
 	}
 	return q
