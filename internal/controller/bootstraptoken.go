@@ -12,52 +12,22 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// Bootstrap tokens are secrets of kube-system by which new nodes join. The config map
-// cluster-info of kube-public says how to reach the cluster, and is signed by each
-// token, so that a node that knows one knows that nobody has changed it.
+// The config map cluster-info of kube-public says how to reach the cluster, and is signed
+// by each bootstrap token, so that a node that knows one knows that nobody has changed it.
 const (
-	bootstrapTokenType   = "bootstrap." + profile.LabelDomain + "/token"
-	bootstrapTokenPrefix = "bootstrap-token-"
-	bootstrapNamespace   = "kube-system"
 	clusterInfoNamespace = "kube-public"
 	clusterInfo          = "cluster-info"
 	signaturePrefix      = "jws-kubeconfig-"
 )
 
-// bootstrapToken is the content of a secret.
-type bootstrapToken struct {
-	Metadata struct{ Name, UID string }
-	Type     string
-	Data     map[string][]byte
-}
-
-// end is the time until which the token counts; none for ever. A time that cannot be read
-// has passed.
-func (b *bootstrapToken) end() (at time.Time, limited bool) {
-	text := string(b.Data["expiration"])
-	if text == "" {
-		return time.Time{}, false
-	}
-	at, _ = time.Parse(time.RFC3339, text)
-	return at, true
-}
-
-// signs reports whether a token signs at a time.
-func (b *bootstrapToken) signs(now time.Time) bool {
-	id := string(b.Data["token-id"])
-	at, limited := b.end()
-	return b.Type == bootstrapTokenType && id != "" && b.Metadata.Name == bootstrapTokenPrefix+id && len(b.Data["token-secret"]) > 0 &&
-		string(b.Data["usage-bootstrap-signing"]) == "true" && (!limited || at.After(now))
-}
-
 // isBootstrapToken reports whether an observation is of the secret of a bootstrap token.
 func (c *cluster) isBootstrapToken(secrets *Type, o *observation) bool {
-	return o.typ == secrets && strings.HasPrefix(o.key, secrets.key(bootstrapNamespace, bootstrapTokenPrefix)) && secretType(o.body) == bootstrapTokenType
+	return o.typ == secrets && strings.HasPrefix(o.key, secrets.key(authn.BootstrapTokenNamespace, authn.BootstrapTokenPrefix)) && secretType(o.body) == authn.BootstrapTokenType
 }
 
 // tokenCleaner is the controller that deletes the secrets of bootstrap tokens at their end.
@@ -89,18 +59,18 @@ const longestWait = time.Hour
 
 // clean deletes a token whose time is over.
 func (t *tokenCleaner) clean(ctx context.Context, name string) error {
-	e, err := t.Store.Get(ctx, t.secrets.key(bootstrapNamespace, name))
+	e, err := t.Store.Get(ctx, t.secrets.key(authn.BootstrapTokenNamespace, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var token bootstrapToken
-	if err := json.Unmarshal(e.Body, &token); err != nil {
+	token, err := authn.ReadBootstrapToken(e.Body)
+	if err != nil {
 		return err
 	}
-	at, limited := token.end()
+	at, limited := token.End()
 	if !limited {
 		return nil
 	}
@@ -108,7 +78,7 @@ func (t *tokenCleaner) clean(ctx context.Context, name string) error {
 		t.queue.addAfter(name, min(left, longestWait))
 		return nil
 	}
-	err = t.Cluster.Delete(ctx, t.secrets.Resource, bootstrapNamespace, name, DeleteOptions{UID: token.Metadata.UID})
+	err = t.Cluster.Delete(ctx, t.secrets.Resource, authn.BootstrapTokenNamespace, name, DeleteOptions{UID: token.Metadata.UID})
 	if hasReason(err, api.ReasonConflict) {
 		return nil // another token of that name
 	}
@@ -166,6 +136,12 @@ func (s *infoSigner) sign(ctx context.Context) error {
 	}))
 }
 
+// signs reports whether a token signs at a time.
+func signs(t *authn.BootstrapToken, now time.Time) bool {
+	return t.Type == authn.BootstrapTokenType && t.ID() != "" && t.Metadata.Name == authn.BootstrapTokenPrefix+t.ID() &&
+		len(t.Secret()) > 0 && t.For("signing") && !t.Ended(now)
+}
+
 // tokens are the signing tokens, secrets by id.
 func (s *infoSigner) tokens(ctx context.Context) (map[string][]byte, error) {
 	view, err := s.Store.At(ctx, 0)
@@ -174,10 +150,10 @@ func (s *infoSigner) tokens(ctx context.Context) (map[string][]byte, error) {
 	}
 	defer func() { _ = view.Close() }()
 	all := map[string][]byte{}
-	err = view.Scan(ctx, s.secrets.key(bootstrapNamespace, bootstrapTokenPrefix), "", func(e *store.Entry) bool {
-		var token bootstrapToken
-		if json.Unmarshal(e.Body, &token) == nil && token.signs(s.Now()) {
-			all[string(token.Data["token-id"])] = token.Data["token-secret"]
+	err = view.Scan(ctx, s.secrets.key(authn.BootstrapTokenNamespace, authn.BootstrapTokenPrefix), "", func(e *store.Entry) bool {
+		token, err := authn.ReadBootstrapToken(e.Body)
+		if err == nil && signs(&token, s.Now()) {
+			all[token.ID()] = token.Secret()
 		}
 		return true
 	})

@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
-	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -27,10 +24,8 @@ type BootstrapTokens struct {
 var _ authn.TokenAuthenticator = BootstrapTokens{}
 
 const (
-	bootstrapNamespace = "kube-system"
-	bootstrapUser      = "system:bootstrap:"
-	bootstrapGroup     = "system:bootstrappers"
-	bootstrapType      = "bootstrap." + profile.LabelDomain + "/token"
+	bootstrapUser  = "system:bootstrap:"
+	bootstrapGroup = "system:bootstrappers"
 )
 
 var (
@@ -45,29 +40,29 @@ func (b BootstrapTokens) AuthenticateToken(ctx context.Context, token string) (*
 	if parts == nil {
 		return nil, nil
 	}
-	name := "bootstrap-token-" + parts[1]
-	e, err := b.Store.Get(ctx, b.Catalog.Snapshot().Core("secrets").Key(bootstrapNamespace, name))
+	name := authn.BootstrapTokenPrefix + parts[1]
+	e, err := b.Store.Get(ctx, b.Catalog.Snapshot().Core("secrets").Key(authn.BootstrapTokenNamespace, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	groups, problem := b.judge(e.Body, parts[1], parts[2])
+	secret, err := authn.ReadBootstrapToken(e.Body)
+	if err != nil {
+		return nil, err
+	}
+	groups, problem := b.judge(&secret, parts[1], parts[2])
 	if problem != "" {
-		return nil, fmt.Errorf("the bootstrap token of the secret %s/%s %s", bootstrapNamespace, name, problem)
+		return nil, fmt.Errorf("the bootstrap token of the secret %s/%s %s", authn.BootstrapTokenNamespace, name, problem)
 	}
 	return authn.Known(&authn.User{Name: bootstrapUser + parts[1], Groups: groups}), nil
 }
 
 // judge returns the groups of a token, or the reason why its secret does not permit it.
-func (b BootstrapTokens) judge(secret []byte, id, password string) (groups []string, problem string) {
-	meta, _ := document.Find(secret, "metadata")
-	var data map[string][]byte
-	raw, _ := document.Find(secret, "data")
-	_ = json.Unmarshal(raw, &data) // validated when it was stored
+func (b BootstrapTokens) judge(secret *authn.BootstrapToken, id, password string) (groups []string, problem string) {
 	groups = []string{bootstrapGroup}
-	if more := string(data["auth-extra-groups"]); more != "" {
+	if more := string(secret.Data["auth-extra-groups"]); more != "" {
 		for group := range strings.SplitSeq(more, ",") {
 			if !bootstrapGroups.MatchString(group) {
 				return nil, "has a group that is not one of bootstrapping"
@@ -77,27 +72,18 @@ func (b BootstrapTokens) judge(secret []byte, id, password string) (groups []str
 	}
 	slices.Sort(groups)
 	switch {
-	case text(meta, "deletionTimestamp") != "":
+	case secret.Metadata.DeletionTimestamp != "":
 		return nil, "is being deleted"
-	case text(secret, "type") != bootstrapType:
-		return nil, "has another type than " + bootstrapType
-	case subtle.ConstantTimeCompare(data["token-secret"], []byte(password)) != 1:
+	case secret.Type != authn.BootstrapTokenType:
+		return nil, "has another type than " + authn.BootstrapTokenType
+	case subtle.ConstantTimeCompare(secret.Secret(), []byte(password)) != 1:
 		return nil, "has another token-secret"
-	case string(data["token-id"]) != id:
+	case secret.ID() != id:
 		return nil, "has another token-id"
-	case b.expired(string(data["expiration"])):
+	case secret.Ended(b.Clock()):
 		return nil, "has expired"
-	case string(data["usage-bootstrap-authentication"]) != "true":
+	case !secret.For("authentication"):
 		return nil, "is not for authentication"
 	}
 	return slices.Compact(groups), ""
-}
-
-// expired reports whether a time has passed; "" is never. One that cannot be read has.
-func (b BootstrapTokens) expired(end string) bool {
-	if end == "" {
-		return false
-	}
-	at, err := time.Parse(time.RFC3339, end)
-	return err != nil || !at.After(b.Clock())
 }
