@@ -149,15 +149,14 @@ func (Policy) WarnRuntimeClass(obj, _ document.Value) []string {
 	return w
 }
 
-// WarnCronJob warns of deprecated or ineffective parts of the pods of a job, and of a
-// time zone in the schedule.
+// WarnCronJob warns of deprecated or ineffective parts of the pods of a job, and, with every
+// write, of a time zone in the schedule.
 func (Policy) WarnCronJob(obj, old document.Value) []string {
-	if !touched(obj, old) {
-		return nil
-	}
 	var w warnings
 	spec := obj.Get("spec")
-	w.template(spec.At("jobTemplate", "spec", "template"))
+	if touched(obj, old) {
+		w.template(spec.At("jobTemplate", "spec", "template"))
+	}
 	if schedule := spec.Get("schedule"); strings.Contains(schedule.Text(), "TZ") {
 		w.add(schedule.Path(), "a time zone written as TZ or CRON_TZ is not officially supported; use the field timeZone")
 	}

@@ -98,3 +98,11 @@ nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kub
 		}
 	}
 }
+
+// The warning of a time zone in a schedule is repeated by writes that do not touch it.
+func TestWarningOfScheduleIsRepeated(t *testing.T) {
+	obj, r := decode(t, " {apiVersion: batch/v1, kind: CronJob, spec: {schedule: TZ=UTC * * * * *}}")
+	if got := r.Hooks.Warn(obj, obj); len(got) != 1 {
+		t.Errorf("an update warns %q", got)
+	}
+}
