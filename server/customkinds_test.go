@@ -121,6 +121,8 @@ func TestCustomObjects(t *testing.T) {
 		{"a put creates nothing", "PUT", shopWidgets + "/new", "", widget("new", `,"spec":{"name":"abc"}`), 404, "not found"},
 		{"applied without a field for it", "PATCH", shopWidgets + "/w?fieldManager=m&fieldValidation=Ignore", "application/apply-patch+yaml", widget("w", `,"spec":{"more":1}`), 400, ".spec.more: field not declared in schema"},
 		{"applied with an object for a port", "PATCH", shopWidgets + "/w?fieldManager=m&force=true", "application/apply-patch+yaml", widget("w", `,"spec":{"name":"abc","port":{"a":1}}`), 422, `"field":"spec.port"`},
+		{"applied with a list for its fields", "PATCH", shopWidgets + "/w?fieldManager=m&force=true", "application/apply-patch+yaml", widget("w", `,"spec":[]`), 422, `"field":"spec"`},
+		{"applied with a text for its fields", "PATCH", shopWidgets + "/w?fieldManager=m&force=true", "application/apply-patch+yaml", widget("w", `,"spec":"x"`), 422, `"field":"spec"`},
 		{"applied with a field twice", "PATCH", shopWidgets + "/w?fieldManager=m&force=true&dryRun=All&fieldValidation=Warn", "application/apply-patch+yaml", "apiVersion: shop.example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {name: abc, name: abc}\n", 200, ""},
 		{"another kind", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"kind":"Shoe"}`, 422, `kind: Invalid value: \"Shoe\": must be Widget`},
 		{"another kind with wrong labels", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"kind":"Shoe","metadata":{"labels":{"a/b/c":"v"}}}`, 422,

@@ -28,7 +28,7 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 			l = document.Value{} // another kind of value: nothing of it stays
 		}
 	}
-	if here == scalar || here == atomic || !filled(l) && !filled(r) {
+	if here == scalar || here == atomic || !filled(l) && !filled(r) || misplaced(here, r) {
 		return r.AppendJSON(dst), true
 	}
 	start := len(dst)
@@ -65,6 +65,16 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 		return dst[:start], false
 	}
 	return append(dst, end), true
+}
+
+// misplaced reports whether a value is of another kind than its type, which the validation
+// of custom objects refuses.
+func misplaced(here shape, v document.Value) bool {
+	want := document.Object
+	if here == keyed {
+		want = document.Array
+	}
+	return !v.IsNull() && v.Kind() != want
 }
 
 // separate appends a comma unless dst ends with an opening bracket.
