@@ -169,11 +169,12 @@ func (c *Config) setDefaults() {
 	c.Audit.SetDefaults()
 	setDefault(&c.MaxObjectBytes, defaultObjectBytes)
 	setDefault(&c.ShutdownTimeout, defaultDrainTime)
-	switch {
-	case !c.keepsFiles():
-		c.CertDir = ""
-	case c.DataDir != "":
+	if c.keepsFiles() && c.DataDir != "" {
 		c.PKI.SetDefaults(c.DataDir)
+	}
+	c.FindServing()
+	if !c.keepsFiles() {
+		c.CertDir = ""
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

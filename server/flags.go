@@ -41,7 +41,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TLSCertFile, "tls-cert-file", c.TLSCertFile, "serving certificate with its chain, PEM; made by the server when not given")
 	fs.StringVar(&c.TLSPrivateKeyFile, "tls-private-key-file", c.TLSPrivateKeyFile, "private key of --tls-cert-file, PEM")
 	fs.StringArrayVar(&c.TLSSNICertKeys, "tls-sni-cert-key", c.TLSSNICertKeys, "certificate for clients that ask for a server of its names, CERT,KEY or CERT,KEY:NAME,*.NAME; may be given several times")
-	fs.StringVar(&c.CertDir, "cert-dir", c.CertDir, "where certificates made by the server are kept (default <data-dir>/pki)")
+	fs.StringVar(&c.CertDir, "cert-dir", c.CertDir, "where certificates made by the server are kept (default <data-dir>/pki), and apiserver.crt and apiserver.key are looked for when --tls-cert-file is not given")
 	fs.StringVar(&c.TLSMinVersion, "tls-min-version", c.TLSMinVersion, "least TLS version: VersionTLS12 or VersionTLS13")
 	fs.StringSliceVar(&c.TLSCipherSuites, "tls-cipher-suites", c.TLSCipherSuites, "cipher suites for TLS 1.2 (default: all that are safe)")
 

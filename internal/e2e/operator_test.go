@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -222,6 +223,43 @@ func issued(o *unstructured.Unstructured) bool {
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	return err == nil && certificate.VerifyHostname("web.example.com") == nil
+}
+
+// TestEnvtestStartsServer lets envtest start the server itself, in place of kube-apiserver and etcd, add a user by its
+// own authority, and stop the server.
+func TestEnvtestStartsServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), binaries.capstan, "envtest", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for range 2 { // of two environments neither knows the other's objects
+		environment := &envtest.Environment{BinaryAssetsDirectory: dir}
+		config, err := environment.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := client.New(config, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings", Namespace: "default"}}); err != nil {
+			t.Error(err)
+		}
+		user, err := environment.AddUser(envtest.User{Name: "anna"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err = client.New(user.Config(), client.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.List(t.Context(), &corev1.ConfigMapList{}); !apierrors.IsForbidden(err) {
+			t.Errorf("a user without rights: %v", err)
+		}
+		if err := environment.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // A suite as controller-runtime's users write them runs against the server: envtest

@@ -75,7 +75,7 @@ func (p program) newRoot(signals catcher) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newVersion(p.name))
+	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newEnvtest(), newEtcdHealth(signals), newVersion(p.name))
 	return root
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,8 @@ import (
 // is its default.
 type Config struct {
 	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its chain) and
-	// key, PEM. Without them the server makes its own.
+	// key, PEM. Default: apiserver.crt and apiserver.key in CertDir, as in 1.25, or, where
+	// there are none, its own.
 	TLSCertFile, TLSPrivateKeyFile string
 	// TLSSNICertKeys are certificates for the names in a client's SNI: "CERT,KEY", or
 	// "CERT,KEY:NAME,*.NAME" for other names than those in it.
@@ -103,6 +105,23 @@ func (s *SignerAuthorities) validate() error {
 func (c *Config) SetDefaults(dataDir string) {
 	c.CertDir = cmp.Or(c.CertDir, filepath.Join(dataDir, "pki"))
 	c.KubeconfigFile = cmp.Or(c.KubeconfigFile, filepath.Join(dataDir, "admin.kubeconfig"))
+}
+
+// FindServing takes the serving certificate that somebody put into CertDir, unless another
+// is named. One file without the other is a mistake that Open reports.
+func (c *Config) FindServing() {
+	if c.CertDir == "" || c.TLSCertFile != "" || c.TLSPrivateKeyFile != "" {
+		return
+	}
+	cert, key := filepath.Join(c.CertDir, "apiserver.crt"), filepath.Join(c.CertDir, "apiserver.key")
+	if exists(cert) || exists(key) {
+		c.TLSCertFile, c.TLSPrivateKeyFile = cert, key
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // Validate reports all mistakes, joined into one error, or nil. It opens no file.

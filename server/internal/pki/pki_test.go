@@ -172,6 +172,25 @@ func TestGivenCertificates(t *testing.T) {
 	}
 }
 
+func TestServingCertificateInCertDir(t *testing.T) {
+	dir := t.TempDir()
+	theirs := load(t, sourceAt(t.TempDir(), time.Now()))
+	cert := write(t, dir, "apiserver.crt", string(theirs.Cert))
+	cfg := &source{Config: Config{CertDir: dir}, Site: Site{Address: "127.0.0.1", Now: time.Now}}
+	cfg.FindServing()
+	if _, err := loadCredentials(cfg); err == nil || !strings.Contains(err.Error(), "apiserver.key") {
+		t.Errorf("a certificate without its key: %v", err)
+	}
+	write(t, dir, "apiserver.key", string(theirs.Key))
+	if cr := load(t, cfg); !bytes.Equal(cr.Cert, theirs.Cert) || cfg.TLSCertFile != cert {
+		t.Error("want the certificate in the directory")
+	}
+	named := &Config{CertDir: dir, TLSCertFile: "a", TLSPrivateKeyFile: "b"}
+	if named.FindServing(); named.TLSCertFile != "a" {
+		t.Error("a certificate that is named comes first")
+	}
+}
+
 // kubeconfig is the part of a client configuration that a client needs.
 type kubeconfig struct {
 	Clusters []struct {
