@@ -72,16 +72,6 @@ func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) 
 	return second.Entry, false, err
 }
 
-// removeEndpoints removes the endpoints of a service that is gone, as in 1.25. Those that
-// cannot be removed stay.
-func (o *Objects) removeEndpoints(ctx context.Context, service Ref) {
-	if o.services == nil || service.Row != o.services.Row {
-		return
-	}
-	of := Ref{Row: o.catalog.Snapshot().Stored("", "endpoints"), Namespace: service.Namespace, Name: service.Name}
-	_, _, _ = o.DeleteObject(context.WithoutCancel(ctx), of, DeleteOptions{Admitted: true})
-}
-
 // ending is the effect of a delete's step on an object.
 type ending uint8
 

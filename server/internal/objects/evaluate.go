@@ -259,15 +259,6 @@ func (e *Evaluation) check() error {
 	return err
 }
 
-// claimAddresses gives a service its addresses and ports. An abandoned evaluation
-// releases them.
-func (e *Evaluation) claimAddresses() (err error) {
-	if e.stored.Sub == nil {
-		e.claim, err = e.s.services.Claim(e.stored.Row, e.obj, e.old, e.Opts.DryRun)
-	}
-	return err
-}
-
 // validate refuses an object that breaks rules.
 func (e *Evaluation) validate() error {
 	of, old := e.judged()

@@ -9,6 +9,18 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
+// Writes of services differ from all others in two ways: they claim addresses and ports,
+// and the endpoints of a removed service go with it.
+
+// claimAddresses gives a service its addresses and ports. An abandoned evaluation
+// releases them.
+func (e *Evaluation) claimAddresses() (err error) {
+	if e.stored.Sub == nil {
+		e.claim, err = e.s.services.Claim(e.stored.Row, e.obj, e.old, e.Opts.DryRun)
+	}
+	return err
+}
+
 // settle ends a claim after the store's transaction on key. wrote reports whether the
 // transaction was to store an object, err is its result.
 func settle(c *allocate.Claim, key string, wrote bool, err error) {
@@ -32,4 +44,14 @@ func nothingWritten(err error) bool {
 		}
 	}
 	return false
+}
+
+// removeEndpoints removes the endpoints of a service that is gone, as in 1.25. Those that
+// cannot be removed stay.
+func (o *Objects) removeEndpoints(ctx context.Context, service Ref) {
+	if o.services == nil || service.Row != o.services.Row {
+		return
+	}
+	of := Ref{Row: o.catalog.Snapshot().Stored("", "endpoints"), Namespace: service.Namespace, Name: service.Name}
+	_, _, _ = o.DeleteObject(context.WithoutCancel(ctx), of, DeleteOptions{Admitted: true})
 }
