@@ -184,22 +184,22 @@ func TestKubeconfig(t *testing.T) {
 		t.Errorf("the proxy was asked %d times", proxied)
 	}
 	for want, c := range map[string][2]string{
-		"contradict each other":       {trusted + ", insecure-skip-tls-verify: true", ""},
-		"no certificates in PEM":      {at + "certificate-authority-data: c2VjcmV0", ""},
-		"want a URL with the scheme":  {trusted + ", proxy-url: 'ftp://secret'", ""},
-		"needs its key":               {trusted, "client-certificate: bob.crt"},
-		"client-key-data: tls:":       {trusted, "client-certificate-data: c2VjcmV0, client-key-data: c2VjcmV0"},
-		"not both":                    {trusted, "username: bob, token: secret"},
-		"use exec":                    {trusted, "auth-provider: {name: gcp}"},
-		"impersonation needs":         {trusted, "as-groups: [dev]"},
-		"want a URL like":             {"server: ''", ""},
-		"credentials can be read":     {"server: 'http://example.com'", "token: secret"},
-		"exec: command is missing":    {trusted, "exec: {apiVersion: client.authentication.k8s.io/v1}"},
-		`apiVersion "client`:          {trusted, "exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}"},
-		"interactiveMode is missing":  {trusted, "exec: {command: x, apiVersion: client.authentication.k8s.io/v1}"},
-		`interactiveMode "Sometimes"`: {trusted, "exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Sometimes}"},
-		"not a kubeconfig":            {"[", "secret"},
-		"no such file":                {at + "certificate-authority: missing", ""},
+		"contradict each other":                   {trusted + ", insecure-skip-tls-verify: true", ""},
+		"no certificates in PEM":                  {at + "certificate-authority-data: c2VjcmV0", ""},
+		"want a URL with the scheme":              {trusted + ", proxy-url: 'ftp://secret'", ""},
+		"needs its key":                           {trusted, "client-certificate: bob.crt"},
+		"client-key-data: tls:":                   {trusted, "client-certificate-data: c2VjcmV0, client-key-data: c2VjcmV0"},
+		"not both":                                {trusted, "username: bob, token: secret"},
+		"use exec":                                {trusted, "auth-provider: {name: gcp}"},
+		"impersonation needs":                     {trusted, "as-groups: [dev]"},
+		"want a URL like":                         {"server: ''", ""},
+		"credentials can be read":                 {"server: 'http://example.com'", "token: secret"},
+		"exec: command is missing":                {trusted, "exec: {apiVersion: client.authentication.k8s.io/v1}"},
+		`apiVersion "client`:                      {trusted, "exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}"},
+		"interactiveMode is missing":              {trusted, "exec: {command: x, apiVersion: client.authentication.k8s.io/v1}"},
+		`interactiveMode "Sometimes"`:             {trusted, "exec: {command: x, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Sometimes}"},
+		"not a client configuration (kubeconfig)": {"[", "secret"},
+		"no such file":                            {at + "certificate-authority: missing", ""},
 	} {
 		if _, _, err := LoadKubeconfig(f.kubeconfig(c[0], c[1]), "x"); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v: %v, want %q", c, err, want)

@@ -3,7 +3,6 @@ package webhook
 import (
 	"cmp"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/client"
-	"github.com/capstan-dev/capstan/internal/yaml"
+	"github.com/capstan-dev/capstan/internal/kubeconfig"
 )
 
 // Credentials are those of this server for a webhook.
@@ -41,47 +40,10 @@ func (c *Credentials) add(r *http.Request) {
 	}
 }
 
-// kubeconfig is the part of a client configuration that names one server.
-type kubeconfig struct {
-	Current  string `json:"current-context"`
-	Clusters []struct {
-		Name    string  `json:"name"`
-		Cluster cluster `json:"cluster"`
-	} `json:"clusters"`
-	Users []struct {
-		Name string `json:"name"`
-		User login  `json:"user"`
-	} `json:"users"`
-	Contexts []struct {
-		Name    string `json:"name"`
-		Context struct {
-			Cluster string `json:"cluster"`
-			User    string `json:"user"`
-		} `json:"context"`
-	} `json:"contexts"`
-}
-
-type cluster struct {
-	Server     string `json:"server"`
-	CA         string `json:"certificate-authority"`
-	CAData     []byte `json:"certificate-authority-data"`
-	Insecure   bool   `json:"insecure-skip-tls-verify"`
-	ServerName string `json:"tls-server-name"`
-}
-
-type login struct {
-	Certificate     string `json:"client-certificate"`
-	CertificateData []byte `json:"client-certificate-data"`
-	Key             string `json:"client-key"`
-	KeyData         []byte `json:"client-key-data"`
-	Token           string `json:"token"`
-	TokenFile       string `json:"tokenFile"`
-	Username        string `json:"username"`
-	Password        string `json:"password"`
-
-	Exec         *client.Exec    `json:"exec"`
-	AuthProvider json.RawMessage `json:"auth-provider"`
-}
+type (
+	config = kubeconfig.File[client.Exec]
+	login  = kubeconfig.User[client.Exec]
+)
 
 // ReadKubeconfig reads the place of a webhook, and the credentials for it, from a client
 // configuration: those of its current context. Paths in it are relative to its folder.
@@ -92,8 +54,8 @@ func ReadKubeconfig(path string) (Target, error) { return readTarget(path, false
 func ReadReceiver(path string) (Target, error) { return readTarget(path, true) }
 
 func readTarget(path string, plain bool) (t Target, err error) {
-	err = readConfig(path, func(config *kubeconfig, read reader) error {
-		t, err = config.target(plain, read)
+	err = readConfig(path, func(file *config, dir kubeconfig.Folder) error {
+		t, err = target(file, plain, dir)
 		return err
 	})
 	if err == nil && t.Credentials.byProgram() { // which may ask for a description of the server
@@ -105,32 +67,22 @@ func readTarget(path string, plain bool) (t Target, err error) {
 	return t, err
 }
 
-// reader returns data, or the content of a file.
-type reader func(name string, data []byte) ([]byte, error)
-
-func readConfig(path string, use func(config *kubeconfig, read reader) error) error {
+// readConfig passes a client configuration on, with the folder of its paths.
+func readConfig(path string, use func(*config, kubeconfig.Folder) error) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	var config kubeconfig
-	if err := yaml.Unmarshal(text, &config); err != nil {
-		return fmt.Errorf("%s: not a client configuration", path) // the text may hold secrets
+	dir := kubeconfig.Folder(filepath.Dir(path))
+	file, err := kubeconfig.Parse[client.Exec](text)
+	if err == nil {
+		for _, u := range file.Users {
+			if e := u.User.Exec; e != nil && strings.ContainsRune(e.Command, filepath.Separator) {
+				e.Command = dir.Path(e.Command)
+			}
+		}
+		err = use(file, dir)
 	}
-	for _, u := range config.Users {
-		if e := u.User.Exec; e != nil && strings.ContainsRune(e.Command, filepath.Separator) && !filepath.IsAbs(e.Command) {
-			e.Command = filepath.Join(filepath.Dir(path), e.Command)
-		}
-	}
-	err = use(&config, func(name string, data []byte) ([]byte, error) {
-		if len(data) > 0 || name == "" {
-			return data, nil
-		}
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(filepath.Dir(path), name)
-		}
-		return os.ReadFile(name)
-	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -148,16 +100,15 @@ type Logins struct {
 // servers. That of the current context is the usual one.
 func ReadLogins(path string) (*Logins, error) {
 	l := &Logins{byServer: map[string]*Credentials{}}
-	return l, readConfig(path, func(config *kubeconfig, read reader) (err error) {
-		for i := range config.Users {
-			if l.byServer[config.Users[i].Name], err = config.Users[i].User.credentials(read); err != nil {
-				return fmt.Errorf("user %q: %w", config.Users[i].Name, err)
+	return l, readConfig(path, func(file *config, dir kubeconfig.Folder) (err error) {
+		for i := range file.Users {
+			u := &file.Users[i]
+			if l.byServer[u.Name], err = credentials(&u.User, dir); err != nil {
+				return fmt.Errorf("user %q: %w", u.Name, err)
 			}
 		}
-		for _, c := range config.Contexts {
-			if c.Name == config.Current {
-				l.usual = l.byServer[c.Context.User]
-			}
+		if in, _, _ := file.Find(file.Current); in != nil {
+			l.usual = l.byServer[in.User]
 		}
 		if all := l.byServer["*"]; all != nil {
 			l.usual = all
@@ -192,39 +143,27 @@ func (l *Logins) Of(t Target) *Credentials {
 }
 
 // target is the webhook of the current context.
-func (k *kubeconfig) target(plain bool, read reader) (t Target, err error) {
-	var at *cluster
-	var as login
-	for _, c := range k.Contexts {
-		if c.Name != k.Current {
-			continue
-		}
-		for i := range k.Clusters {
-			if k.Clusters[i].Name == c.Context.Cluster {
-				at = &k.Clusters[i].Cluster
-			}
-		}
-		for i := range k.Users {
-			if k.Users[i].Name == c.Context.User {
-				as = k.Users[i].User
-			}
-		}
+func target(file *config, plain bool, dir kubeconfig.Folder) (t Target, err error) {
+	_, at, as := file.Find(file.Current)
+	if as == nil {
+		as = &login{}
 	}
 	if at == nil || at.Server == "" {
 		return t, errors.New("current-context names no cluster with a server")
 	}
 	t = Target{URL: at.Server, Plain: plain, ServerName: at.ServerName, Insecure: at.Insecure}
-	if t.CABundle, err = read(at.CA, at.CAData); err != nil {
+	if t.CABundle, err = dir.Content(at.CAData, at.CA); err != nil {
 		return t, err
 	}
-	if t.Credentials, err = as.credentials(read); err != nil {
+	if t.Credentials, err = credentials(as, dir); err != nil {
 		return t, err
 	}
 	_, err = t.address()
 	return t, err
 }
 
-func (l *login) credentials(read reader) (*Credentials, error) {
+// credentials reads those of a user.
+func credentials(l *login, dir kubeconfig.Folder) (*Credentials, error) {
 	if l.AuthProvider != nil {
 		return nil, errors.New("auth-provider is not supported; use exec")
 	}
@@ -234,11 +173,11 @@ func (l *login) credentials(read reader) (*Credentials, error) {
 		}
 	}
 	c := &Credentials{Token: l.Token, Username: l.Username, Password: l.Password, exec: l.Exec}
-	certificate, err := read(l.Certificate, l.CertificateData)
+	certificate, err := dir.Content(l.CertificateData, l.Certificate)
 	if err != nil {
 		return nil, err
 	}
-	key, err := read(l.Key, l.KeyData)
+	key, err := dir.Content(l.KeyData, l.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +189,7 @@ func (l *login) credentials(read reader) (*Credentials, error) {
 		c.Certificate = &pair
 	}
 	if c.Token == "" {
-		token, err := read(l.TokenFile, nil)
+		token, err := dir.Content(nil, l.TokenFile)
 		if err != nil {
 			return nil, err
 		}

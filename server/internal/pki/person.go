@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
-	"github.com/capstan-dev/capstan/internal/yaml"
+	"github.com/capstan-dev/capstan/internal/kubeconfig"
 )
 
 // Person describes the client certificate of a user.
@@ -43,7 +43,7 @@ func (p *Person) Validate() error {
 // and returns a client configuration (YAML) with it, and the certificate's end. The server
 // is the one of the administrator's kubeconfig, or at a URL. The configuration has its
 // defaults.
-func (c *Config) PersonKubeconfig(p Person, url string, now time.Time) (kubeconfig []byte, end time.Time, err error) {
+func (c *Config) PersonKubeconfig(p Person, url string, now time.Time) (text []byte, end time.Time, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, end, err
 	}
@@ -78,16 +78,10 @@ func readCluster(path string) (server string, authorities []byte, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("%w; a start of the server writes it", err)
 	}
-	var config struct {
-		Clusters []struct {
-			Cluster struct {
-				Server string `json:"server"`
-				CA     []byte `json:"certificate-authority-data"`
-			} `json:"cluster"`
-		} `json:"clusters"`
+	config, err := kubeconfig.Parse[struct{}](text)
+	if err != nil || len(config.Clusters) == 0 || config.Clusters[0].Cluster.Server == "" {
+		return "", nil, fmt.Errorf("%s: not a client configuration of a server", path)
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Clusters) == 0 || config.Clusters[0].Cluster.Server == "" {
-		return "", nil, fmt.Errorf("%s: not a client configuration of a server", path) // the text may hold secrets
-	}
-	return config.Clusters[0].Cluster.Server, config.Clusters[0].Cluster.CA, nil
+	at := &config.Clusters[0].Cluster
+	return at.Server, at.CAData, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -16,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
-
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/kubeconfig"
+	"github.com/google/go-cmp/cmp"
 )
 
 // sourceAt keeps its files in a directory; its clock stands still.
@@ -191,47 +189,25 @@ func TestServingCertificateInCertDir(t *testing.T) {
 	}
 }
 
-// kubeconfig is the part of a client configuration that a client needs.
-type kubeconfig struct {
-	Clusters []struct {
-		Cluster struct {
-			CA     string `json:"certificate-authority-data"`
-			Server string `json:"server"`
-		} `json:"cluster"`
-	} `json:"clusters"`
-	Users []struct {
-		User struct {
-			Cert string `json:"client-certificate-data"`
-			Key  string `json:"client-key-data"`
-		} `json:"user"`
-	} `json:"users"`
-}
-
 // clientOf makes an HTTP client and the server's URL from a client configuration.
 func clientOf(t *testing.T, text []byte) (*http.Client, string) {
 	t.Helper()
-	var k kubeconfig
-	if err := yaml.Unmarshal(text, &k); err != nil {
+	k, err := kubeconfig.Parse[struct{}](text)
+	if err != nil {
 		t.Fatal(err)
 	}
-	decode := func(s string) []byte {
-		b, err := base64.StdEncoding.DecodeString(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	pair, err := tls.X509KeyPair(decode(k.Users[0].User.Cert), decode(k.Users[0].User.Key))
+	at, as := &k.Clusters[0].Cluster, &k.Users[0].User
+	pair, err := tls.X509KeyPair(as.CertificateData, as.KeyData)
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(decode(k.Clusters[0].Cluster.CA)) {
+	if !roots.AppendCertsFromPEM(at.CAData) {
 		t.Fatal("no certificate authority")
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}, k.Clusters[0].Cluster.Server
+	return &http.Client{Transport: transport}, at.Server
 }
 
 // TestKubeconfigLogsIn goes the whole way: certificates, TLS, authentication.
