@@ -42,7 +42,8 @@ type Engine struct {
 	// order in the log on disk.
 	write struct {
 		sync.Mutex
-		next uint64 // revision of the next write
+		next   uint64 // revision of the next write
+		latest latest
 	}
 	syncing atomic.Int32 // commits that wait for the disk
 

@@ -111,6 +111,7 @@ func open(cfg Config) (*Engine, error) {
 	}
 	e.cache.init(cfg.EntryCacheBytes, e.write.next-1)
 	e.presence.init()
+	e.write.latest.init()
 	e.publisher.init(e.write.next-1, &e.cache, &e.presence)
 	e.readers.open = make(map[*reader]struct{})
 	ctx, stop := context.WithCancel(context.Background())

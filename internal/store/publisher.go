@@ -53,6 +53,7 @@ type publisher struct {
 type pending struct {
 	change  *Change
 	stored  []byte // the change's value in the form of decodeValue, or of decodeLast
+	seen    []Seen // the read set
 	short   bool   // stored is the short record of a deletion
 	seal    Seal   // encrypts the records; nil for none
 	sealsBy uint64 // the generation of the cipher that made seal, or an earlier one
@@ -105,7 +106,17 @@ func (q *publisher) finish(p *pending, err error) error {
 		other.settled, other.err = true, err
 	}
 	q.queue = slices.Delete(q.queue, at, len(q.queue))
+	q.wake(err)
 	return err
+}
+
+// wake ends all waiting with an error: no further write becomes visible.
+func (q *publisher) wake(err error) {
+	for _, w := range q.waiters {
+		w.err = err
+		close(w.done)
+	}
+	q.waiters = nil
 }
 
 // publish makes durable writes visible and announces them.
@@ -158,11 +169,7 @@ func (q *publisher) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	for _, w := range q.waiters {
-		w.err = ErrClosed
-		close(w.done)
-	}
-	q.waiters = nil
+	q.wake(ErrClosed)
 }
 
 // Subscribe implements Store.
@@ -178,6 +185,14 @@ func (e *Engine) Subscribe(fn func([]*Change)) (current uint64, cancel func()) {
 	}
 }
 
+// ended is the reason why no further write becomes visible; nil while they do.
+func (q *publisher) ended() error {
+	if q.closed {
+		return ErrClosed
+	}
+	return q.broken
+}
+
 // WaitFor implements Store. It returns ErrClosed when the store is closed
 // meanwhile.
 func (e *Engine) WaitFor(ctx context.Context, revision uint64) error {
@@ -190,9 +205,9 @@ func (e *Engine) WaitFor(ctx context.Context, revision uint64) error {
 		q.mu.Unlock()
 		return nil
 	}
-	if q.closed {
+	if ended := q.ended(); ended != nil {
 		q.mu.Unlock()
-		return ErrClosed
+		return ended
 	}
 	w := &waiter{revision: revision, done: make(chan struct{})}
 	q.waiters = append(q.waiters, w)

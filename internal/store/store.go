@@ -137,6 +137,8 @@ type Write struct {
 	// Frees marks a write as a step of a deletion: it is accepted on a full disk too, as
 	// deletions always are.
 	Frees bool
+	// Seen is the read set: the write is committed only while all of it stands.
+	Seen []Seen
 }
 
 // Reader is a consistent view at one revision. It is safe for concurrent use.
@@ -174,14 +176,16 @@ type Reader interface {
 //	    changes become visible and are announced in revision order.
 //	S3. An acknowledged write survives a crash of process and machine.
 //	S4. A Reader at revision r sees exactly the changes with revision <= r.
+//	S5. Between what a write saw of other keys (Write.Seen) and its commit nothing
+//	    of it has changed: no lock outside of the store is needed for that.
 
 // Revisions reports revisions.
 type Revisions interface {
 	// Current is the newest visible revision, Oldest the oldest that At accepts.
 	Current() uint64
 	Oldest() uint64
-	// WaitFor returns once Current() >= revision, or with ctx's error, or with ErrClosed
-	// when the store is closed meanwhile.
+	// WaitFor returns once Current() >= revision, or with ctx's error, with ErrClosed when
+	// the store is closed meanwhile, or with the error after which nothing is written.
 	WaitFor(ctx context.Context, revision uint64) error
 }
 
@@ -206,7 +210,9 @@ type Transactions interface {
 	// returned as it is, and nothing is written. Update returns when the write is durable
 	// and announced, with the entry as committed (for OpDelete the final state).
 	//
-	// Errors besides fn's: ErrClosed, ErrFull, ErrReadOnly, ctx's: nothing was written.
+	// Errors besides fn's: ErrChanged when the read set of the write does not stand, as
+	// with every engine: the caller decides anew. ErrClosed, ErrFull, ErrReadOnly, ctx's:
+	// nothing was written.
 	// I/O errors: the write was not acknowledged and may or may not be there after a
 	// restart; the caller must not report it as failed for good.
 	Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error)

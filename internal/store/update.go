@@ -16,9 +16,10 @@ import (
 //  1. The key's lock is taken. It is held until the write is visible, so the value
 //     read under it is the newest one, durable, and the one that readers see.
 //  2. fn returns the write.
-//  3. In one short critical section for the whole store the revision is taken,
-//     spliced into the body, and the batch (version, header, log record) handed
-//     to Pebble: the order of revisions is the order in the log on disk.
+//  3. In one short critical section for the whole store the write's read set is
+//     compared (lockUnchanged), the revision is taken, spliced into the body, and the
+//     batch (version, header, log record) handed to Pebble: the order of revisions is
+//     the order in the log on disk.
 //  4. Outside of it the write waits for the disk. Writes that wait together
 //     share a sync.
 //  5. The publisher makes it visible and announces it, after or together with
@@ -63,7 +64,7 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := e.commit(p); err != nil {
+	if err := e.commit(ctx, p); err != nil {
 		return Entry{}, err
 	}
 	return e.handed(p.change.Entry, nil)
@@ -138,7 +139,7 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 		}
 		made = append(made, p)
 	}
-	if err := e.commit(made...); err != nil {
+	if err := e.commit(ctx, made...); err != nil {
 		return nil, err
 	}
 	n := 0
@@ -159,7 +160,7 @@ func (e *Engine) newPending(ctx context.Context, key string, w Write, current *E
 	if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
 		return nil, err
 	}
-	p = &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}, sealsBy: e.generation()}
+	p = &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}, seen: w.Seen, sealsBy: e.generation()}
 	if p.seal, err = e.sealer(key); err != nil {
 		return nil, err
 	}
@@ -173,8 +174,9 @@ func (e *Engine) newPending(ctx context.Context, key string, w Write, current *E
 	return p, nil
 }
 
-// commit performs writes, in one batch. The locks of their keys are held.
-func (e *Engine) commit(all ...*pending) error {
+// commit performs writes, in one batch. The locks of their keys are held. Errors:
+// ErrChanged and ctx's, when nothing was written; I/O errors.
+func (e *Engine) commit(ctx context.Context, all ...*pending) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -182,9 +184,10 @@ func (e *Engine) commit(all ...*pending) error {
 	for _, p := range all {
 		size += batchBytes(p)
 	}
+	if err := e.lockUnchanged(ctx, all); err != nil {
+		return err
+	}
 	b := e.db.NewBatchWithSize(size)
-
-	e.write.Lock()
 	var err error
 	for i, p := range all {
 		c := p.change
@@ -202,6 +205,9 @@ func (e *Engine) commit(all ...*pending) error {
 	}
 	if err == nil {
 		e.write.next += uint64(len(all))
+		for _, p := range all {
+			e.write.latest.note(p.change)
+		}
 		e.publisher.enqueue(all...)
 	}
 	e.write.Unlock()
