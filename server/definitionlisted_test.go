@@ -22,9 +22,8 @@ func (s heldStore) Update(ctx context.Context, key string, fn func(current *stor
 	return s.Store.Update(ctx, key, fn)
 }
 
-// A client that finds a resource in discovery finds its definition complete: the server
-// does not write it any more, so an update of it has no conflict. The resource itself is
-// there when the definition says so.
+// A resource is served, and in discovery, once its definition is complete: the server does
+// not write it any more, so an update of it has no conflict.
 func TestListedDefinitionsAreEstablished(t *testing.T) {
 	held := heldStore{may: make(chan struct{}, 1)}
 	h := startServer(t, func(c *server.Config) {
@@ -34,12 +33,12 @@ func TestListedDefinitionsAreEstablished(t *testing.T) {
 	const group, path = "/apis/shop.example.com", "/apis/shop.example.com/v1/namespaces/default/shoes"
 	held.may <- struct{}{}
 	h.create(definitionsPath, custom("shop.example.com", "shoes", `"kind":"Shoe"`))
-	h.awaitCode(path, 200)
-	for _, p := range []string{group, group + "/v1", "/openapi/v3" + group + "/v1"} {
+	for _, p := range []string{path, group, group + "/v1", "/openapi/v3" + group + "/v1"} {
 		h.get(p).expect(t, 404, "")
 	}
 	held.may <- struct{}{}
 	h.awaitCode(group+"/v1", 200)
+	h.get(path).expect(t, 200, "")
 	if got := h.get(definitionsPath + "/shoes.shop.example.com"); !strings.Contains(string(got.body), `"type":"Established"`) {
 		t.Errorf("%s", got.body)
 	}

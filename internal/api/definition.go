@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -18,6 +19,15 @@ type Definition struct {
 	Rules       func() Rules  // of this version, compiled at the first call; nil for none
 	Hash        [32]byte      // of everything that the rows of the definition are made of
 	Made        *Made         // the values that are made of the definition when they are used
+
+	// Key is the definition's key in the store. At Revision the store's entry is known to
+	// be what the row is made of.
+	Key      string
+	Revision atomic.Uint64
+	// FormKey is the key of the record about the form in which objects are stored, and Form
+	// the revision of the record that the row goes with: 0 for none.
+	FormKey string
+	Form    uint64
 }
 
 // Rules are expressions that the objects of a custom resource have to satisfy.

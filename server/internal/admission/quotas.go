@@ -6,6 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/configfile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/store"
 )
 
 // Quotas are the limit ranges and resource quotas of namespaces.
@@ -63,8 +64,9 @@ type Charge interface {
 	Keys() []string
 	// Add adds it to the status of one of them. Errors: 403 when not enough is left.
 	Add(quota document.Value) error
-	// Stands reports whether the namespace still has the quotas that were asked.
-	Stands(namespace string) bool
+	// Stands reports whether the namespace still has the quotas that were asked, and what
+	// of the store says so: the read set of the write.
+	Stands(namespace string) (seen []store.Seen, stand bool)
 }
 
 func (c *Chain) fillLimits(ctx context.Context, r *Request) error {

@@ -30,6 +30,8 @@ type Catalog struct {
 	writing sync.Mutex // held from reading the current snapshot to replacing it
 	current atomic.Pointer[Snapshot]
 	moved   chan struct{} // closed when current is replaced; nil while nobody waits
+
+	expected expected
 }
 
 // New makes a catalog of the documents' group versions; meta is the table of the types
@@ -71,19 +73,6 @@ func (c *Catalog) PutTypes(types ...*Type) {
 				s.remove(from)
 			}
 			s.add(t)
-		}
-	})
-}
-
-// List adds resource types to discovery that were put in unlisted group versions.
-func (c *Catalog) List(types ...*Type) {
-	c.change(func(s *Snapshot) {
-		for _, t := range types {
-			for _, row := range t.Rows {
-				if s.byPrefix.get(t.Prefix) == t {
-					s.list(row)
-				}
-			}
 		}
 	})
 }

@@ -133,6 +133,7 @@ func (f *Front) handle(r *Request) error {
 	}
 	err = verb(r)
 	for try := 1; err == error(objects.ErrTypeChanged) && try < typeTries; try++ {
+		f.catalog.Await(r.Context) // the new row may be on its way
 		if verb, err = f.anew(r); err == nil {
 			err = verb(r)
 		}

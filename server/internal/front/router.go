@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -33,16 +34,22 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (rt *router) serve(w http.ResponseWriter, r *http.Request) *Request {
 	cleanPath(r.URL)
-	return rt.s.Serve(w, r, rt.find(r.URL))
+	return rt.s.Serve(w, r, rt.find(r.Context(), r.URL))
 }
 
-func (rt *router) find(u *url.URL) Target {
+// find finds the target of a path. A type that the path may mean, and whose definition was
+// just accepted, is waited for.
+func (rt *router) find(ctx context.Context, u *url.URL) Target {
 	path := u.RawPath
 	if path == "" {
 		path = u.Path
 	}
 	if strings.HasPrefix(path, "/api") {
-		if t, ok := rt.served(u, path); ok {
+		t, ok := rt.served(u, path)
+		if t.Row == nil && t.Remote == nil && rt.s.catalog.Await(ctx) {
+			t, ok = rt.served(u, path)
+		}
+		if ok {
 			return t
 		}
 	}

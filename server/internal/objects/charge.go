@@ -16,7 +16,8 @@ func (e *Evaluation) charges() bool {
 }
 
 // store commits an evaluation that was made apart, and its charge in the same
-// transaction, first the quotas. One that has gone meanwhile needs none.
+// transaction, first the quotas. One that has gone meanwhile needs none. It may be called
+// again after store.ErrChanged.
 func (e *Evaluation) store(key string) (store.Entry, error) {
 	if !e.charges() {
 		return e.s.store.Update(e.ctx, key, e.commitTo)
@@ -63,12 +64,4 @@ func (e *Evaluation) chargeTo(quota *store.Entry) (store.Write, error) {
 	err := charged.run()
 	e.docs = append(e.docs, charged.docs...)
 	return charged.made, err
-}
-
-// lockAlone keeps objects from being created in the namespace of a write that is alone.
-func (e *Evaluation) lockAlone() {
-	if e.Alone && e.ends == nil {
-		e.ends = e.s.namespaces.lock(e.Namespace)
-		e.ends.Lock()
-	}
 }

@@ -24,21 +24,27 @@ func MatchNamespace(res *catalog.Row, meta document.Value, namespace string) err
 	return nil
 }
 
-// NamespaceAccepts checks that the namespace exists and accepts new content.
+// NamespaceAccepts checks that the namespace of a new object exists and accepts it.
 func (o *Objects) NamespaceAccepts(ctx context.Context, res *catalog.Row, namespace, name string) error {
 	if !res.Namespaced {
 		return nil
 	}
+	_, err := o.acceptingNamespace(ctx, res, namespace, name)
+	return err
+}
+
+// acceptingNamespace reads a namespace that accepts a new object. Errors: 404, 403.
+func (o *Objects) acceptingNamespace(ctx context.Context, res *catalog.Row, namespace, name string) (store.Entry, error) {
 	entry, err := o.namespace(ctx, namespace)
 	if err != nil {
-		return err
+		return entry, err
 	}
 	if _, terminating := document.Find(entry.Body, "metadata", "deletionTimestamp"); terminating {
 		e := api.Forbidden(res.GroupResource(), name, "unable to create new content in namespace "+namespace+" because it is being terminated")
 		e.Causes = []api.Cause{{Reason: api.CauseNamespaceTerminating, Message: "namespace " + namespace + " is being terminated", Field: "metadata.namespace"}}
-		return e
+		return entry, e
 	}
-	return nil
+	return entry, nil
 }
 
 // namespace reads a namespace. Errors: 404.

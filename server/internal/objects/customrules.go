@@ -12,10 +12,13 @@ import (
 // evaluated, as in 1.25: a value may be missing, of another type, or too large.
 var hidingRules = []string{schema.CauseRequired, schema.CauseTooLong, schema.CauseTooMany, schema.CauseTypeInvalid}
 
+// ruled reports whether the objects of a type have rules, which may take up to a second.
+func ruled(row *catalog.Row) bool { return row.Definition != nil && row.Definition.Rules != nil }
+
 // checkRules adds the causes of the rules of a custom resource. forgiven says that the
 // object breaks its schema in accepted ways.
 func (e *Evaluation) checkRules(row *catalog.Row, old document.Value, causes []schema.Cause, forgiven bool) []schema.Cause {
-	if row.Definition == nil || row.Definition.Rules == nil {
+	if !ruled(row) {
 		return causes
 	}
 	rules := row.Definition.Rules()

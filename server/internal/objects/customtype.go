@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,60 +19,61 @@ import (
 var ErrTypeChanged = &api.Error{Code: http.StatusTooManyRequests, Reason: api.ReasonTooManyRequests, HasDetails: true, RetryAfter: 1,
 	Message: "the definition of the object has changed while the request was handled; nothing was written, send it again"}
 
-// lockType keeps the type of a custom object as it is until the object is stored.
-func (e *Evaluation) lockType() error {
+// seeType adds the type of a custom object to the read set: it is stored in the form that
+// the type's objects have, and created only while the definition accepts objects. Errors:
+// ErrTypeChanged, 404, 405.
+func (e *Evaluation) seeType() error {
 	row := e.stored.Row
 	if row.Definition == nil || e.made.Op != store.OpCreate && e.made.Op != store.OpUpdate {
 		return nil
 	}
-	if e.typeAlive == nil { // a commit may run again
-		e.typeAlive = e.s.customTypes.lock(row.Versions.Prefix)
-		e.typeAlive.RLock()
-	}
-	if e.made.Op == store.OpCreate {
-		if err := e.s.acceptsObjects(row); err != nil {
-			return err
-		}
-	}
-	if now := e.s.catalog.Snapshot().Stored(row.GV.Group, row.Plural); now != nil && now.Definition != nil && now.Definition.Hash != row.Definition.Hash {
+	now := e.s.catalog.Snapshot().Stored(row.GV.Group, row.Plural)
+	if now != nil && now.Definition != nil && now.Definition.Hash != row.Definition.Hash {
 		return ErrTypeChanged
 	}
+	if err := e.seeForm(row.Definition); err != nil || e.made.Op == store.OpUpdate {
+		return err
+	}
+	return e.seeDefinition(row)
+}
+
+// seeForm adds the record about the form of a custom kind's objects to the read set.
+func (e *Evaluation) seeForm(d *api.Definition) error {
+	form, err := e.s.store.Get(e.ctx, d.FormKey)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if form.Revision != d.Form { // 0 for no record
+		return ErrTypeChanged
+	}
+	e.made.Seen = append(e.made.Seen, store.Seen{Key: d.FormKey, Revision: d.Form})
 	return nil
 }
 
-func (e *Evaluation) unlockType() {
-	if e.typeAlive != nil {
-		e.typeAlive.RUnlock()
-		e.typeAlive = nil
-	}
-}
-
-// acceptsObjects reports whether objects of a custom resource may be created. Creates hold
-// the lock of the type for reading from here until the object is stored.
-func (o *Objects) acceptsObjects(row *catalog.Row) error {
-	now := o.catalog.Snapshot().Stored(row.GV.Group, row.Plural)
+// seeDefinition adds the definition of a new object to the read set, if objects may be
+// created. What the row is made of was compared before: only the definition's end counts.
+func (e *Evaluation) seeDefinition(row *catalog.Row) error {
+	d := row.Definition
+	entry, err := e.s.store.Get(e.ctx, d.Key)
 	switch {
-	case now == nil || now.Definition == nil || now.Definition.UID != row.Definition.UID:
+	case errors.Is(err, store.ErrNotFound):
 		return api.UnknownPath()
-	case now.Definition.Terminating:
+	case err != nil:
+		return err
+	}
+	ends := d.Terminating
+	if entry.Revision != d.Revision.Load() {
+		if UIDOf(entry.Body) != d.UID {
+			return api.UnknownPath()
+		}
+		_, ends = document.Find(entry.Body, "metadata", "deletionTimestamp")
+	}
+	if ends {
 		return &api.Error{Code: http.StatusMethodNotAllowed, Reason: api.ReasonMethodNotAllowed, HasDetails: true, Group: row.GV.Group, Kind: row.Plural,
 			Message: "create not allowed while custom resource definition is terminating"}
 	}
+	e.saw(entry)
 	return nil
-}
-
-// HoldWrites keeps objects of a custom resource from being stored until release is called.
-// The rows of its type may be replaced meanwhile, by which those writes were evaluated.
-func (o *Objects) HoldWrites(prefix string) (release func()) {
-	gate := o.customTypes.lock(prefix)
-	gate.Lock()
-	return gate.Unlock
-}
-
-// AwaitCreates returns when all objects of a custom resource are stored whose creation
-// began before the catalog said that it is being deleted.
-func (o *Objects) AwaitCreates(row *catalog.Row) {
-	o.HoldWrites(row.Versions.Prefix)()
 }
 
 // wrongType is the answer to a custom object of another kind or version than its path: only

@@ -23,20 +23,18 @@ type Config struct {
 
 // Objects are the objects of a store, with the types of the catalog.
 //
-// Invariant: all writes of objects go through it, since some of its promises hold in one
-// process only: that no object is created in a namespace that is being deleted
-// (namespaceLocks), and that no two services claim an address.
+// Invariant: all writes of objects go through it. What has to hold over several objects is
+// in the read sets of writes (W3), except that no two services claim an address: claims
+// hold in one process.
 type Objects struct {
 	*Reader
 	cfg          Config
 	decodeLimits document.Limits
 	admission    Admitter
 	services     *addresses.Services
-	namespaces   *namespaceLocks
-	customTypes  *namespaceLocks // of custom resources, by prefix
 }
 
 // New makes the objects of a reader's store writable.
 func New(r *Reader, cfg Config) *Objects {
-	return &Objects{Reader: r, cfg: cfg, decodeLimits: cfg.DecodeLimits, admission: cfg.Admission, services: cfg.Services, namespaces: newNamespaceLocks(), customTypes: newNamespaceLocks()}
+	return &Objects{Reader: r, cfg: cfg, decodeLimits: cfg.DecodeLimits, admission: cfg.Admission, services: cfg.Services}
 }

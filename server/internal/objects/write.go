@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -25,10 +24,12 @@ import (
 //
 //	W1. An evaluation has no effect outside of itself: documents, claims and warnings
 //	    are its own, and an abandoned one releases them. So it may run again.
-//	W2. If no step can block, the evaluation runs in the store's transaction, under
-//	    the lock of the key. If one can, no lock is held while it runs.
-//	W3. A create in a namespace keeps the namespace from ending (namespaceLocks) from
-//	    the last check that it accepts the object until the object is stored.
+//	W2. If no step can block or take long, the evaluation runs in the store's
+//	    transaction, under the lock of the key. If one can, no lock is held while it
+//	    runs.
+//	W3. What a write has to find as it was when it is committed is its read set: the
+//	    namespace of a create, the definition of a custom object, the quotas. commit
+//	    looks at each a last time and notes the revision; the store compares it.
 type Write struct {
 	Ref
 	Opts    Options
@@ -37,7 +38,8 @@ type Write struct {
 	Creates bool           // the object must not exist, and its name may be generated
 	deletes *DeleteOptions // of a delete, which changes the basis itself
 	As      *Via           // admission sees this instead of the object; nil for the object
-	Alone   bool           // no object is created in the namespace from before the change until it is stored; no step may block then
+	Seen    []store.Seen   // what the caller has seen, and the change depends on; ErrChanged when it has changed
+	Asks    bool           // the change asks the authorizer, which may be a webhook, where the object is missing
 }
 
 // Change returns the object to store in place of the basis, e.Shown, with e.Was as its
@@ -97,9 +99,7 @@ type Evaluation struct {
 	causes    []schema.Cause // of the object in the version of the write
 	claim     *allocate.Claim
 	charge    admission.Charge // nil for what quotas do not count
-	alive     *sync.RWMutex    // of the namespace, held for reading
-	ends      *sync.RWMutex    // of the namespace that is deleted, or of a write that is alone, held
-	typeAlive *sync.RWMutex    // of the custom resource, held for reading
+	seen      [4]store.Seen    // the usual room of the read set
 	warnings  []string         // warnings
 	notes     [][2]string      // annotations of audit events: key, value
 	docs      []*document.Document
@@ -126,7 +126,8 @@ const (
 // errStale ends a transaction whose basis has changed.
 var errStale = errors.New("the basis of the write has changed")
 
-// Write makes one change. Errors: those of the steps, 404, 409, 413, the store's.
+// Write makes one change. Errors: those of the steps, 404, 409, 413, the store's, and
+// store.ErrChanged if w.Seen does not stand.
 func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
 	out, err := o.write(ctx, w)
 	if out.removed {
@@ -142,9 +143,9 @@ func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 	var e *Evaluation
 	defer func() { e.abandon() }() // after a panic; otherwise finish was first
 	key := w.Row.Key(w.Namespace, w.Name)
-	entry, err := o.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+	decide := func(current *store.Entry) (store.Write, error) {
 		e.abandon()
-		if e = nil; current == nil && o.waits(w, admission.Create) {
+		if e = nil; current == nil && (w.Asks || o.waits(w, admission.Create)) {
 			return store.Write{}, errWaits
 		}
 		e = newEvaluation(ctx, o, w, current)
@@ -155,7 +156,11 @@ func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 			return store.Write{}, errWaits
 		}
 		return e.commit()
-	})
+	}
+	entry, err := o.store.Update(ctx, key, decide)
+	for try := 1; w.repeats(try, err); try++ {
+		entry, err = o.store.Update(ctx, key, decide)
+	}
 	if errors.Is(err, errWaits) || errors.Is(err, errQuotas) {
 		e.abandon()
 		return o.writeApart(ctx, w)
@@ -163,10 +168,20 @@ func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 	return e.finish(key, entry, err)
 }
 
+// readSetTries bounds the commits of a write whose read set changes again and again.
+const readSetTries = 100
+
+// repeats reports whether a transaction is worth another try: something in its read set has
+// changed, and the next one looks at it again.
+func (w *Write) repeats(try int, err error) bool {
+	return try < readSetTries && len(w.Seen) == 0 && errors.Is(err, store.ErrChanged)
+}
+
 // errWaits ends a transaction whose evaluation may block, or that needs other keys too.
 var errWaits = errors.New("the evaluation may wait")
 
-// waits reports whether a step of the write may block, if it is one of this operation.
+// waits reports whether a step of the write may block or take long, if it is one of this
+// operation.
 func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	subresource := cmp.Or(w.subName(), w.Opts.Subresource)
 	if w.deletes != nil {
@@ -175,7 +190,7 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	if w.As != nil {
 		subresource, operation = w.As.Subresource, admission.Create
 	}
-	return !w.Alone && (w.deletes == nil && w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, subresource))
+	return w.deletes == nil && (w.Row.Versions.ConvertsRemotely() || ruled(w.Row)) || o.admission.Waits(operation, w.Row.Storage().Resource, subresource)
 }
 
 // writeApart makes one change whose evaluation may block, or whose key is not known
@@ -199,6 +214,9 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 		name := e.obj.Get("metadata").Get("name").Text()
 		key := w.Row.Key(w.Namespace, name)
 		entry, err := e.store(key)
+		for again := 1; w.repeats(again, err); again++ {
+			entry, err = e.store(key)
+		}
 		switch stale, other := errors.Is(err, errStale), errors.Is(err, errQuotas); {
 		case stale && w.Creates && (!e.generated || try == generateTries):
 			err = api.AlreadyExists(w.Row.GroupResource(), name)
@@ -226,7 +244,6 @@ func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Ent
 
 // run evaluates the write: the result is e.made.
 func (e *Evaluation) run() (err error) {
-	e.lockAlone()
 	if e.current != nil {
 		if err = e.readBasis(); err != nil {
 			return err
@@ -282,24 +299,26 @@ func (e *Evaluation) mistakesFirst(err error) error {
 	return err
 }
 
-// commit returns the evaluated write to the store. The basis has not changed under the
-// lock.
+// commit returns the evaluated write to the store, with its read set. The basis has not
+// changed under the lock. It may run again, and then looks again.
 func (e *Evaluation) commit() (store.Write, error) {
-	creates := e.made.Op == store.OpCreate && e.Row.Namespaced
-	if (creates || e.charge != nil) && e.alive == nil {
-		e.alive = e.s.namespaces.lock(e.Namespace)
-		e.alive.RLock()
-	}
-	if creates {
-		if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, e.obj.Get("metadata").Get("name").Text()); err != nil {
+	e.given = false
+	e.made.Seen = append(e.seen[:0], e.Write.Seen...)
+	if e.made.Op == store.OpCreate && e.Row.Namespaced {
+		namespace, err := e.s.acceptingNamespace(e.ctx, e.Row, e.Namespace, e.obj.Get("metadata").Get("name").Text())
+		if err != nil {
 			return store.Write{}, err
 		}
+		e.saw(namespace)
 	}
-	if e.charge != nil && !e.charge.Stands(e.Namespace) {
-		return store.Write{}, errQuotas
+	if e.charge != nil {
+		quotas, stand := e.charge.Stands(e.Namespace)
+		if !stand {
+			return store.Write{}, errQuotas
+		}
+		e.made.Seen = append(e.made.Seen, quotas...)
 	}
-	e.lockEnding()
-	if err := e.lockType(); err != nil {
+	if err := e.seeType(); err != nil {
 		return store.Write{}, err
 	}
 	if e.Opts.DryRun || e.made.Op == store.OpDelete && e.answersObject() {
@@ -310,6 +329,11 @@ func (e *Evaluation) commit() (store.Write, error) {
 	}
 	e.given = true
 	return e.made, nil
+}
+
+// saw adds an entry to the read set.
+func (e *Evaluation) saw(entry store.Entry) {
+	e.made.Seen = append(e.made.Seen, store.Seen{Key: entry.Key, Revision: entry.Revision})
 }
 
 // answersObject reports whether a deletion is answered with the object before it.
@@ -327,12 +351,6 @@ func (e *Evaluation) abandon() {
 }
 
 func (e *Evaluation) release() {
-	if e.alive != nil {
-		e.alive.RUnlock()
-		e.alive = nil
-	}
-	e.unlockEnding()
-	e.unlockType()
 	for _, doc := range e.docs {
 		doc.Release()
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
@@ -18,21 +20,24 @@ type resourceQuota struct {
 	hard, used amounts
 	wanted     []string // the names in the spec
 	bounds     string   // everything but the used amounts, as text
+	revision   uint64
 }
 
 func (q *Quotas) readQuota(obj document.Value) *resourceQuota {
 	meta, spec, status := obj.Get("metadata"), obj.Get("spec"), obj.Get("status")
-	return &resourceQuota{key: q.row.Key(meta.Get("namespace").Text(), meta.Get("name").Text()), name: meta.Get("name").Text(), scopes: readScopes(spec),
+	revision, _ := strconv.ParseUint(meta.Get("resourceVersion").Text(), 10, 64)
+	return &resourceQuota{revision: revision, key: q.row.Key(meta.Get("namespace").Text(), meta.Get("name").Text()), name: meta.Get("name").Text(), scopes: readScopes(spec),
 		hard: readAmounts(status.Get("hard")), used: readAmounts(status.Get("used")), wanted: readAmounts(spec.Get("hard")).names(),
 		bounds: string(status.Get("hard").AppendJSON(spec.AppendJSON(nil)))}
 }
 
-// of lists the quotas of a namespace.
-func (q *Quotas) of(namespace string) (all []*resourceQuota) {
-	for _, quota := range q.quotas.View().Under(q.row.Prefix(namespace)) {
+// of lists the quotas of a namespace at a revision.
+func (q *Quotas) of(namespace string) (all []*resourceQuota, revision uint64) {
+	view := q.quotas.View()
+	for _, quota := range view.Under(q.row.Prefix(namespace)) {
 		all = append(all, quota)
 	}
-	return all
+	return all, view.Revision()
 }
 
 // bounded are the names of the amounts that a quota bounds and objects of a type have a
@@ -72,11 +77,18 @@ func (c *charge) Keys() (keys []string) {
 	return keys
 }
 
-// Stands implements admission.Charge.
-func (c *charge) Stands(namespace string) bool {
-	return slices.EqualFunc(c.all, c.quotas.of(namespace), func(a, b *resourceQuota) bool {
+// Stands implements admission.Charge. The read set has the quotas as they are now, and that
+// none is added to them.
+func (c *charge) Stands(namespace string) (seen []store.Seen, stand bool) {
+	now, revision := c.quotas.of(namespace)
+	stand = slices.EqualFunc(c.all, now, func(a, b *resourceQuota) bool {
 		return a == b || a.key == b.key && a.bounds == b.bounds
 	})
+	seen = append(seen, store.Seen{Key: c.quotas.row.Prefix(namespace), Revision: revision, Collection: true})
+	for _, quota := range now {
+		seen = append(seen, store.Seen{Key: quota.key, Revision: quota.revision})
+	}
+	return seen, stand
 }
 
 // Add implements admission.Charge.
@@ -117,7 +129,7 @@ func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	if r.Operation == admission.Update && !changes(of) {
 		return nil
 	}
-	all := q.of(r.Namespace)
+	all, _ := q.of(r.Namespace)
 	if len(all) == 0 && len(q.cfg.LimitedResources) == 0 {
 		r.Charge = q.none
 		return nil

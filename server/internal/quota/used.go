@@ -129,11 +129,21 @@ func countsOnly(of api.GroupResource, names []string) bool {
 }
 
 // Calculated is a quota's usage, as it is in a view of the store.
+//
+// What writes are charged for is that in the status of the quota, where three cases differ:
+// a used amount with a bound is right at any later time but for its drift, since every
+// create is charged to it; an unknown amount with a bound lets nothing be created; an
+// amount that only the spec bounds counts as it was in the view, while nothing was
+// created since.
 type Calculated struct {
-	hard  string  // in the spec, as text
-	whole amounts // the used amounts
-	drift amounts // their differences from those in the status
-	fresh bool    // the status has the amounts of the spec, used and allowed
+	spec, status string  // the bounds in the spec and in the status, as texts
+	whole        amounts // the used amounts
+	known, drift amounts // those that the status has, with a bound, and their differences from whole
+	fresh        bool    // the status has the amounts of the spec, used and allowed
+
+	// Seen is the read set of a write of the calculated amounts: that nothing was created of
+	// what the status does not bound yet.
+	Seen []store.Seen
 }
 
 // Calculate counts the usage of a stored quota, with the known numbers of objects elsewhere.
@@ -142,44 +152,76 @@ func (q *Quotas) Calculate(ctx context.Context, view store.Reader, quota documen
 	if err != nil {
 		return nil, err
 	}
-	status := quota.Get("status")
-	before := readAmounts(status.Get("used"))
-	c := &Calculated{hard: string(quota.At("spec", "hard").AppendJSON(nil)), whole: whole, drift: whole.less(before)}
-	c.fresh = document.Equal(quota.At("spec", "hard"), status.Get("hard")) && len(before.only(whole.names())) == len(whole)
+	spec, status := quota.At("spec", "hard"), quota.At("status", "hard")
+	bounded := readAmounts(status)
+	known := readAmounts(quota.At("status", "used")).only(bounded.names()).only(whole.names())
+	c := &Calculated{spec: textOf(spec), status: textOf(status), whole: whole, known: known, drift: whole.only(known.names()).less(known)}
+	c.fresh = document.Equal(spec, status) && len(known) == len(whole)
+	for t := range q.cfg.Catalog.Snapshot().Types() {
+		if t.Stored != nil && t.Stored.Namespaced && slices.ContainsFunc(whole.names(), func(name string) bool {
+			_, already := bounded[name]
+			return !already && counts(t.Stored.GroupResource(), name)
+		}) {
+			c.Seen = append(c.Seen, store.Seen{Key: t.Stored.Prefix(quota.At("metadata", "namespace").Text()), Revision: view.Revision(), Collection: true})
+		}
+	}
 	return c, nil
 }
+
+func textOf(v document.Value) string { return string(v.AppendJSON(nil)) }
 
 // Settled reports whether the status of the quota is as it should be.
 func (c *Calculated) Settled() bool { return c.fresh && len(c.drift) == 0 }
 
-// Fresh reports whether charges are made by the quota's status as it is. Then it is
-// enough to correct it, while charges go on; else no object may be created meanwhile.
-func (c *Calculated) Fresh() bool { return c.fresh }
-
-// Correct adds to the used amounts what they were wrong by. It reports whether the quota
-// has the amounts that were calculated.
-func (c *Calculated) Correct(quota document.Value) bool {
-	status := quota.SetObject("status")
-	if string(quota.At("spec", "hard").AppendJSON(nil)) != c.hard || string(status.Get("hard").AppendJSON(nil)) != c.hard {
+// Set makes the bounds of the spec those of the status, and sets the used amounts. Amounts
+// that could not be calculated stay. It reports whether the quota has the bounds that were
+// calculated with.
+func (c *Calculated) Set(quota document.Value) bool {
+	if !c.stands(quota) {
 		return false
 	}
-	now := readAmounts(status.Get("used")).only(c.drift.names())
-	now.add(c.drift)
-	setAmounts(status, "used", now)
+	setBounds(quota, func(used amounts) {
+		used.add(c.drift.only(used.names()))
+		for name, amount := range c.whole {
+			if _, known := c.known[name]; !known {
+				used[name] = amount
+			}
+		}
+	})
 	return true
 }
 
-// Set makes the allowed amounts of the spec those of the status, with the used ones.
-// Amounts that could not be calculated stay.
-func (c *Calculated) Set(quota document.Value) {
+// setBounds makes the bounds of the spec those of the status, and edits the used amounts
+// that they bound.
+func setBounds(quota document.Value, edit func(used amounts)) {
 	status, hard := quota.SetObject("status"), quota.At("spec", "hard")
 	used := readAmounts(status.Get("used")).only(readAmounts(hard).names())
+	edit(used)
 	status.Remove("used")
 	status.Put("hard", hard)
-	for name, q := range c.whole {
-		used[name] = q
-	}
 	setAmounts(status, "used", used)
+}
+
+// Announce makes the bounds of the spec those of the status, without used amounts that are
+// not known: from then on nothing is created that they bound, so that it can be counted.
+// It reports what Set does.
+func (c *Calculated) Announce(quota document.Value) bool {
+	if !c.stands(quota) {
+		return false
+	}
+	setBounds(quota, func(used amounts) {
+		for name := range c.whole {
+			if _, known := c.known[name]; !known {
+				delete(used, name)
+			}
+		}
+	})
+	return true
+}
+
+// stands reports whether a quota has the bounds that were calculated with.
+func (c *Calculated) stands(quota document.Value) bool {
+	return textOf(quota.At("spec", "hard")) == c.spec && textOf(quota.At("status", "hard")) == c.status
 }
 
 func setAmounts(status document.Value, member string, all amounts) {

@@ -23,8 +23,9 @@ func (d *decision) current(one *definition) bool {
 }
 
 // look decides about all definitions of the groups with changed ones: another definition
-// may wait for a name that one gives up. What can be served is served at once, and written
-// while the follower goes on: no definition waits for the writes of others.
+// may wait for a name that one gives up. Decisions are written while the follower goes on:
+// no definition waits for the writes of others. A type is served once its decision is
+// stored.
 func (f *Follower) look(ctx context.Context, now, before live.View[*definition]) {
 	index := f.groups.Of(now)
 	var keys []string
@@ -48,9 +49,7 @@ func (f *Follower) look(ctx context.Context, now, before live.View[*definition])
 		}
 	}
 	slices.Sort(keys)
-	decided := f.decide(index, slices.Compact(keys), now)
-	f.serveEarly(decided)
-	for _, key := range decided {
+	for _, key := range f.decide(index, slices.Compact(keys), now) {
 		one := f.pending[key]
 		f.running.Go(func() { f.record(ctx, key, one) })
 	}
@@ -79,53 +78,18 @@ func (f *Follower) decide(index groups, keys []string, view live.View[*definitio
 	return decided
 }
 
-// serveEarly serves definitions before they are established, so that a client that reads
-// the condition finds them served. Discovery has them once the condition is stored, so that
-// a client that finds them there and updates its definition has no conflict. If a write
-// fails, a later view corrects it.
-func (f *Follower) serveEarly(keys []string) {
-	var types []served
-	for _, key := range keys {
-		one := f.pending[key]
-		if !one.now.accepted() || f.serving[key] != nil {
-			continue
-		}
-		doc, err := document.ReadStored(f.Row.GV.Types(), f.Row.Type, one.before.text.Unpacked())
-		if err != nil {
-			continue // writing the decision fails too
-		}
-		one.now.write(doc.Root(), f.Objects.Now())
-		d := readDefinition(doc.Root())
-		doc.Release()
-		f.serving[key], f.early = d, append(f.early, key)
-		versions := f.Rows.Of(d.text, d.rows)
-		for _, res := range versions {
-			res.GV.Unlisted = true
-		}
-		types = append(types, served{versions: versions})
-	}
-	if len(types) > 0 {
-		f.put(types...)
-	}
-}
-
 // record writes a decision, unless the definition has changed: it is decided again then.
 func (f *Follower) record(ctx context.Context, key string, one *decision) {
 	f.places <- struct{}{}
 	_, name := f.Row.SplitKey(key)
-	written := false
 	err := f.edit(ctx, name, "status", func(obj document.Value) bool {
-		if written = revisionOf(obj) == one.before.revision; written {
+		current := revisionOf(obj) == one.before.revision
+		if current {
 			one.now.write(obj, f.Objects.Now())
 		}
-		return written
+		return current
 	})
 	<-f.places
-	if err == nil && written && one.now.accepted() {
-		if row := f.Catalog.Snapshot().Stored(one.now.group, one.now.names.plural); row != nil {
-			f.Catalog.List(row.Versions)
-		}
-	}
 	if err != nil && ctx.Err() == nil && !api.IsReason(err, api.ReasonNotFound) {
 		f.Logger.Error("cannot decide about a custom resource definition; trying again", "definition", name, "error", err, "in", f.Retry)
 		wait(ctx, f.Retry)

@@ -7,6 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -33,18 +35,15 @@ func (f *Follower) finalizeApart(ctx context.Context, key string) {
 // finalize deletes the objects of a definition, and removes its finalizer when none is
 // left.
 func (f *Follower) finalize(ctx context.Context, name string, d *definition) error {
-	left := 0
-	if d.accepted() {
-		if d.conditions["Terminating"].reason == "InstanceDeletionPending" {
-			err := f.terminating(ctx, name, outcome{"True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"})
-			if err != nil {
-				return err
-			}
+	if d.accepted() && d.conditions["Terminating"].reason == "InstanceDeletionPending" {
+		err := f.terminating(ctx, name, outcome{"True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"})
+		if err != nil {
+			return err
 		}
-		var err error
-		if left, err = f.deleteObjects(ctx, d.group, d.names.plural); err != nil {
-			return errors.Join(err, f.terminating(ctx, name, outcome{"True", "InstanceDeletionFailed", "could not delete all objects"}))
-		}
+	}
+	left, err := f.deleteObjects(ctx, d)
+	if err != nil {
+		return errors.Join(err, f.terminating(ctx, name, outcome{"True", "InstanceDeletionFailed", "could not delete all objects"}))
 	}
 	if left > 0 {
 		return nil // it is processed again after a pause
@@ -67,13 +66,13 @@ func (f *Follower) terminating(ctx context.Context, name string, o outcome) erro
 }
 
 // deleteObjects deletes all objects of a terminating type, and counts those that are
-// left.
-func (f *Follower) deleteObjects(ctx context.Context, group, plural string) (left int, err error) {
-	row := f.Catalog.Snapshot().Stored(group, plural)
-	if row == nil || row.Definition == nil {
+// left. The definition is in the read set of creates, so no object comes after a view that
+// is newer than its deletion.
+func (f *Follower) deleteObjects(ctx context.Context, d *definition) (left int, err error) {
+	row := f.rowOf(d)
+	if row == nil {
 		return 0, nil
 	}
-	f.Objects.AwaitCreates(row)
 	keys, err := f.keysUnder(ctx, row.Versions.Prefix)
 	if err != nil {
 		return 0, err
@@ -91,6 +90,30 @@ func (f *Follower) deleteObjects(ctx context.Context, group, plural string) (lef
 	}
 	keys, err = f.keysUnder(ctx, row.Versions.Prefix)
 	return len(keys), err
+}
+
+// rowOf is the row of a definition's objects. One that was never accepted has no objects
+// either, unless an earlier release has left some.
+func (f *Follower) rowOf(d *definition) *catalog.Row {
+	if d.accepted() {
+		if row := f.Catalog.Snapshot().Stored(d.group, d.names.plural); row != nil && row.Definition != nil && row.Definition.UID == d.uid {
+			return row
+		}
+		return nil // a built-in type has the name
+	}
+	wanted := *d
+	wanted.names = d.wanted
+	doc, err := document.ReadStored(f.Row.GV.Types(), f.Row.Type, d.text.Unpacked())
+	if err != nil {
+		return nil
+	}
+	defer doc.Release()
+	wanted.write(doc.Root(), f.Objects.Now())
+	versions := f.Rows.Of(definitions.Pack(doc.Root().AppendJSON(nil)), d.rows)
+	if !fitIn(f.Catalog.Snapshot(), versions) {
+		return nil
+	}
+	return catalog.TypesOf(versions)[0].Stored
 }
 
 func (f *Follower) keysUnder(ctx context.Context, prefix string) (keys []string, err error) {

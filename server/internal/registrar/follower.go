@@ -5,7 +5,6 @@ package registrar
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,8 +39,7 @@ type Follower struct {
 	groups live.Index[*definition, groups]
 
 	serving map[string]*definition       // by key, the definitions in the catalog
-	served  live.View[*definition]       // serving is up to date with it, but for the early ones
-	early   []string                     // keys of those served ahead of it
+	served  live.View[*definition]       // serving is up to date with it
 	pending map[string]*decision         // by key, while they are written
 	forms   map[string]stored.CustomForm // the records of the store, by the names of definitions
 
@@ -62,12 +60,8 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 		return nil, err
 	}
 	f.groups = live.Derive(f.all, groups.fold)
-	f.serveSince(ctx, f.all.View(), func(name string, d *definition) uint64 {
-		if known, ok := f.forms[name]; ok {
-			return known.Since
-		}
-		return d.revision
-	})
+	live.Derive(f.all, f.expect)
+	f.serve(ctx, f.all.View())
 	return f, nil
 }
 
@@ -141,42 +135,64 @@ func wait(ctx context.Context, d time.Duration) {
 
 // serve updates the catalog to the definitions.
 func (f *Follower) serve(ctx context.Context, now live.View[*definition]) {
-	f.serveSince(ctx, now, func(string, *definition) uint64 { return 0 })
-}
-
-// serveSince is serve; since is the revision up to which objects of a definition may be
-// stored in an older form, 0 for the present one.
-func (f *Follower) serveSince(ctx context.Context, now live.View[*definition], since func(name string, d *definition) uint64) {
-	changed := slices.Clone(f.early)
-	var older []string // the keys of those that were served before
+	var changed []string
 	for c := range now.Since(f.served) {
 		changed = append(changed, c.Key)
-		if f.serving[c.Key] != nil && !slices.Contains(f.early, c.Key) {
-			older = append(older, c.Key)
-		}
 	}
 	f.served = now
-	f.early = slices.DeleteFunc(f.early, func(key string) bool { return !f.pending[key].current(now.Get(key)) })
 	var all []served
 	for _, key := range changed {
-		if d, before := now.Get(key), f.serving[key]; d != nil && d.accepted() && (before == nil || before.rows != d.rows) {
-			_, name := f.Row.SplitKey(key)
-			f.outdate(ctx, name, d)
-			all = append(all, served{versions: f.Rows.Of(d.text, d.rows), since: since(name, d), same: before != nil && before.schema == d.schema})
-			f.serving[key] = d
+		d, before := now.Get(key), f.serving[key]
+		if d == nil || !d.accepted() {
+			continue
 		}
+		if before != nil && before.rows == d.rows {
+			f.confirm(d)
+			continue
+		}
+		_, name := f.Row.SplitKey(key)
+		one := served{key: key, name: name, d: d, versions: f.Rows.Of(d.text, d.rows), since: d.revision}
+		if known, ok := f.forms[name]; ok && known.Form == d.form() {
+			one.since = known.Since
+		}
+		one.same = before != nil && before.uid == d.uid && before.schema == d.schema
+		all = append(all, one)
+	}
+	f.noteForms(ctx, all)
+	for _, one := range all {
+		f.serving[one.key] = one.d
 	}
 	if len(all) > 0 {
 		f.put(all...)
 	}
 	for _, key := range changed {
-		d, now := f.serving[key], now.Get(key)
-		if d != nil && (now == nil || now.uid != d.uid && !now.accepted()) {
+		if d, now := f.serving[key], now.Get(key); d != nil && (now == nil || now.uid != d.uid && !now.accepted()) {
+			_, name := f.Row.SplitKey(key)
 			f.withdraw(d.group, d.names.plural)
+			f.forgetForm(ctx, name)
 			delete(f.serving, key)
 		}
 	}
-	for _, key := range older {
-		f.noteForm(ctx, key)
+	f.Catalog.Arrived(now.Revision())
+}
+
+// expect tells the catalog of types whose rows it does not have yet. It is called while the
+// store announces the definitions, so a client that has seen that its definition is
+// established finds the type expected.
+func (f *Follower) expect(none *struct{}, changes []live.Change[*definition]) *struct{} {
+	for _, c := range changes {
+		if d := c.After; d != nil && d.accepted() && (c.Before == nil || !c.Before.accepted() || c.Before.rows != d.rows) {
+			f.Catalog.Expect(d.revision)
+		}
+	}
+	return none
+}
+
+// confirm notes that the rows of a type are still made of what its definition says.
+func (f *Follower) confirm(d *definition) {
+	if row := f.Catalog.Snapshot().Stored(d.group, d.names.plural); row != nil && row.Definition != nil && row.Definition.UID == d.uid {
+		for _, version := range row.Versions.Rows {
+			version.Definition.Revision.Store(d.revision)
+		}
 	}
 }

@@ -3,6 +3,9 @@ package registrar
 import (
 	"context"
 	"encoding/hex"
+	"maps"
+
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // The store has a record about the objects of a definition only when the definition was
@@ -11,39 +14,40 @@ import (
 // form is a fingerprint of how the objects of the definition are stored.
 func (d *definition) form() string { return "1-" + hex.EncodeToString(d.schema[:]) }
 
-// outdate removes the record about another form, before objects are stored in the present
-// one.
-func (f *Follower) outdate(ctx context.Context, name string, d *definition) {
-	if known, ok := f.forms[name]; ok && known.Form != d.form() {
-		f.forget(ctx, name)
+// noteForms records the new forms of some definitions before their objects are stored so,
+// and sets since which revision objects have them. Objects of a definition whose form
+// cannot be recorded all count as old: reading them is slower.
+func (f *Follower) noteForms(ctx context.Context, all []served) {
+	forms := map[string]string{}
+	for _, one := range all {
+		if known := f.forms[one.name]; !one.same && known.Form != one.d.form() && (known.Form != "" || f.serving[one.key] != nil) {
+			forms[one.name] = one.d.form()
+		}
+	}
+	if len(forms) == 0 {
+		return
+	}
+	noted, err := f.Store.NoteForms(ctx, forms)
+	if err != nil {
+		f.Logger.Warn("cannot note how the objects of custom resource definitions are stored; reading them is slower until the definitions change", "definitions", len(forms), "error", err)
+	}
+	maps.Copy(f.forms, noted)
+	for i := range all {
+		one := &all[i]
+		if _, changed := forms[one.name]; !changed {
+			continue
+		}
+		if one.since = stored.Newest; err == nil {
+			one.since = noted[one.name].Since
+		}
 	}
 }
 
-// noteForm notes the form of a definition that has changed, so that its objects do not
-// count as older than it after a restart. The record of one that is not served any more is
-// removed.
-func (f *Follower) noteForm(ctx context.Context, key string) {
-	_, name := f.Row.SplitKey(key)
-	d, known := f.serving[key], f.forms[name]
-	switch {
-	case d == nil && known.Form != "":
-		f.forget(ctx, name)
-	case d == nil || known.Form == d.form():
-	default:
-		row := f.Catalog.Snapshot().Stored(d.group, d.names.plural)
-		if row == nil || row.Definition == nil {
-			return
-		}
-		noted, err := f.Store.NoteForm(ctx, row.Versions.Prefix, name, d.form())
-		if err != nil {
-			f.Logger.Warn("cannot note how the objects of a custom resource definition are stored; reading them is slower after a restart", "definition", name, "error", err)
-			return
-		}
-		f.forms[name] = noted
+// forgetForm removes the record about a definition that is gone.
+func (f *Follower) forgetForm(ctx context.Context, name string) {
+	if _, known := f.forms[name]; !known {
+		return
 	}
-}
-
-func (f *Follower) forget(ctx context.Context, name string) {
 	if err := f.Store.ForgetForm(ctx, name); err != nil {
 		f.Logger.Error("cannot remove the record of how the objects of a custom resource definition are stored", "definition", name, "error", err)
 	}

@@ -15,9 +15,11 @@ import (
 
 // served is a resource type of a definition.
 type served struct {
-	versions []*api.Resource
+	key, name string // of the definition
+	d         *definition
+	versions  []*api.Resource
 	// since is the revision up to which objects may be stored in another form than the
-	// definition's present one; 0 for the present revision. With same the known one stays.
+	// definition's present one. With same the known one stays.
 	since uint64
 	same  bool
 }
@@ -27,40 +29,27 @@ func (f *Follower) Announce(hub *watch.Hub) { f.hub.Store(hub) }
 
 // put adds resource types to the catalog. Types of the documents stay, even if a
 // definition has the same names.
-//
-// No object is stored by the earlier rows of a type once the revision is taken up to which
-// its objects may be old: writes wait meanwhile, and then find their row replaced.
 func (f *Follower) put(all ...served) {
 	snapshot := f.Catalog.Snapshot()
 	var types, replaced []*catalog.Type
-	var settle []func()
 	for _, one := range all {
 		if !fitIn(snapshot, one.versions) {
 			continue
 		}
+		for _, res := range one.versions {
+			d := res.Definition
+			d.Key, d.FormKey, d.Form = one.key, stored.FormKey(one.name), f.forms[one.name].Revision
+			d.Revision.Store(one.d.revision)
+		}
 		for _, t := range catalog.TypesOf(one.versions) {
 			if before := snapshot.Type(t.Prefix); before != nil {
 				replaced = append(replaced, before)
-				release := f.Objects.HoldWrites(t.Prefix)
-				defer release()
-				if !one.same {
-					f.Store.Put(t, stored.Newest, false)
-				}
 			}
+			f.Store.Put(t, one.since, one.same)
 			types = append(types, t)
-			settle = append(settle, func() {
-				since := one.since
-				if since == 0 {
-					since = f.Store.Current()
-				}
-				f.Store.Put(t, since, one.same)
-			})
 		}
 	}
 	f.Catalog.PutTypes(types...)
-	for _, put := range settle {
-		put()
-	}
 	for _, before := range replaced {
 		closeConverter(before)
 		if now := f.Catalog.Snapshot().Type(before.Prefix); lacksVersion(now, before) {
@@ -69,9 +58,10 @@ func (f *Follower) put(all ...served) {
 	}
 }
 
-// lacksVersion reports whether a type does not serve a version that it served before.
+// lacksVersion reports whether a type does not serve a version that it served before, or is
+// that of another definition.
 func lacksVersion(now, before *catalog.Type) bool {
-	return now == nil || slices.ContainsFunc(before.Rows, func(was *catalog.Row) bool {
+	return now == nil || now.Stored.Definition.UID != before.Stored.Definition.UID || slices.ContainsFunc(before.Rows, func(was *catalog.Row) bool {
 		is := now.Version(was.GV.APIVersion())
 		return !was.Off && (is == nil || is.Off)
 	})

@@ -57,8 +57,8 @@ func (c *CurrentStore) Custom() Kinds {
 	return all
 }
 
-// Put records that objects of a type up to a revision may be stored in another version
-// than the type's. If same is set, a known type keeps its revision and an unknown type is
+// Put records that objects of a type up to a revision may be stored in another form or
+// version than the type's. If same is set, a known type keeps its revision and an unknown type is
 // ignored.
 func (c *CurrentStore) Put(t *catalog.Type, since uint64, same bool) {
 	c.change(func(now *MixedKinds) {

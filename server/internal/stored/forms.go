@@ -1,7 +1,6 @@
 package stored
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,11 +13,20 @@ import (
 // the name of the definition.
 const formKeys = "capstan/stored-form."
 
-// CustomForm is the record of a store about the form of the objects of a custom kind.
-// Without one, all objects that are older than the definition may be in another form.
+// FormKey is the key of the record about the objects of a definition.
+func FormKey(definition string) string { return formKeys + definition }
+
+// CustomForm is the record of a store about the form of the objects of a custom kind: a
+// fingerprint of how objects are stored. Objects up to the revision since, which is that of
+// the record, may have another form. Without a record, those that are older than the
+// definition may.
+//
+// Invariant: a write of an object has the record in its read set. So no object is stored in
+// an earlier form once the record of the next one is stored.
 type CustomForm struct {
-	Form  string `json:"form"`  // a fingerprint of how objects are stored
-	Since uint64 `json:"since"` // objects up to this revision may have another one
+	Form     string `json:"form"`
+	Since    uint64 `json:"since"`
+	Revision uint64 `json:"-"` // of the record; older releases wrote it later
 }
 
 // Forms reads the records about custom kinds, by the names of their definitions.
@@ -31,7 +39,7 @@ func (c *CurrentStore) Forms(ctx context.Context) (map[string]CustomForm, error)
 	all := map[string]CustomForm{}
 	var wrong error
 	err = view.Scan(ctx, formKeys, "", func(e *store.Entry) bool {
-		var form CustomForm
+		form := CustomForm{Revision: e.Revision}
 		if err := json.Unmarshal(e.Body, &form); err != nil {
 			wrong = fmt.Errorf("%s in the store cannot be read: %w; restore a backup", e.Key, err)
 			return false
@@ -45,29 +53,32 @@ func (c *CurrentStore) Forms(ctx context.Context) (map[string]CustomForm, error)
 	return all, err
 }
 
-// NoteForm records that the objects of a custom kind have a form, and returns the record:
-// the revision is the one that the type was put with. The type has the beginning prefix of
-// its keys, and its definition has the name.
-func (c *CurrentStore) NoteForm(ctx context.Context, prefix, name, form string) (noted CustomForm, err error) {
-	kind := c.Kinds().of(prefix)
-	if kind == nil {
-		return noted, nil
+// NoteForms records the forms in which the objects of custom kinds are stored from now on,
+// by the names of their definitions, and returns the records.
+func (c *CurrentStore) NoteForms(ctx context.Context, forms map[string]string) (map[string]CustomForm, error) {
+	var keys []string
+	for name := range forms {
+		keys = append(keys, FormKey(name))
 	}
-	noted = CustomForm{form, kind.since}
-	body, err := json.Marshal(noted)
-	if err != nil {
-		return noted, err
-	}
-	_, err = c.Store.Update(ctx, formKeys+name, func(current *store.Entry) (store.Write, error) {
-		op := store.OpUpdate
-		if current == nil {
-			op = store.OpCreate
-		} else if bytes.Equal(current.Body, body) {
-			return store.Write{}, nil
+	entries, err := c.Store.UpdateAll(ctx, keys, func(current []*store.Entry) ([]store.Write, error) {
+		writes := make([]store.Write, len(keys))
+		for i, key := range keys {
+			body := fmt.Appendf(nil, `{"form":%q,"since":}`, forms[key[len(formKeys):]])
+			if writes[i] = (store.Write{Op: store.OpUpdate, Value: store.Value{Body: body, RevisionAt: len(body) - 1}}); current[i] == nil {
+				writes[i].Op = store.OpCreate
+			}
 		}
-		return store.Write{Op: op, Value: store.Value{Body: body, RevisionAt: -1}}, nil
+		return writes, nil
 	})
-	return noted, err
+	if err != nil {
+		return nil, err
+	}
+	noted := map[string]CustomForm{}
+	for i, key := range keys {
+		name := key[len(formKeys):]
+		noted[name] = CustomForm{Form: forms[name], Since: entries[i].Revision, Revision: entries[i].Revision}
+	}
+	return noted, nil
 }
 
 // ForgetForm removes the record about a custom kind.

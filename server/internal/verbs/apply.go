@@ -98,7 +98,7 @@ func (v *Verbs) apply(r *front.Request) error {
 	defer a.Doc.Release()
 	r.Span.Event(storing)
 	kind, as := t.Row.Ownership().For(r.Context), v.objects.FieldWrite(t.Ref, a.Opts)
-	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: a.Opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: a.Opts, Asks: true, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
 		if e.Shown == nil {
 			if missing = mayApply(e, a.Doc.Root().Get("metadata")); missing == nil {

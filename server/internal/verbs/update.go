@@ -21,7 +21,7 @@ func (v *Verbs) Update(r *front.Request) error {
 		return err
 	}
 	r.Span.Event(storing)
-	out, err := v.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	out, err := v.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Asks: true, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if doc == nil { // the second time
 			if doc, err = v.readReplacement(r, opts.Validation); err != nil {
 				return document.Value{}, err
