@@ -1,14 +1,17 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
 )
 
@@ -78,17 +81,33 @@ func TestObjectsEndWithTheirDefinition(t *testing.T) {
 			t.Fatalf("round %d: objects of the definition before: %s", round, list.body)
 		}
 		var running sync.WaitGroup
-		running.Go(func() { // which may come too late
-			h.send(http.MethodPatch, stormDefinition(0), "application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`))
+		var stop atomic.Bool
+		running.Go(func() { // patches of which some come while names are decided about
+			for i := 0; !stop.Load(); i++ {
+				h.send(http.MethodPatch, stormDefinition(0), "application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"labels":{"a":"%d"}}}`, i))
+			}
 		})
+		used := make(chan struct{}, 4)
 		for n := range 4 {
 			running.Go(func() {
-				for i := range 5 {
-					h.post(stormKind(0), fmt.Sprintf(`{"apiVersion":"storm.example.com/v1","kind":"K0","metadata":{"name":"o%d-%d"}}`, n, i))
+				for i := 0; !stop.Load(); i++ {
+					made := h.post(stormKind(0), fmt.Sprintf(`{"apiVersion":"storm.example.com/v1","kind":"K0","metadata":{"name":"o%d-%d"}}`, n, i))
+					if made.code == http.StatusCreated {
+						select {
+						case used <- struct{}{}:
+						default:
+						}
+					}
 				}
 			})
 		}
-		running.Go(func() { h.remove(stormDefinition(0), "").expect(t, http.StatusOK, "") })
+		select {
+		case <-used:
+		case <-time.After(15 * time.Second):
+			t.Error("no object was created")
+		}
+		h.remove(stormDefinition(0), "").expect(t, http.StatusOK, "")
+		stop.Store(true)
 		running.Wait()
 		h.awaitGone(definitionsPath, "k0.storm.example.com")
 	}
@@ -106,4 +125,29 @@ func TestManyDefinitionsEndTogether(t *testing.T) {
 	h.send(http.MethodDelete, definitionsPath, "", nil).expect(t, http.StatusOK, "")
 	h.await(definitionsPath, func(o contents) bool { return len(o) == 0 })
 	h.get(stormKind(7)).expect(t, http.StatusNotFound, "")
+}
+
+// The end of a definition whose names were never accepted takes along the objects that an
+// earlier release has left under its name.
+func TestRefusedDefinitionTakesObjectsAlong(t *testing.T) {
+	var kept store.Store
+	h := startServer(t, func(c *server.Config) { c.WrapStore(func(s store.Store) store.Store { kept = s; return s }) })
+	h.create(definitionsPath, custom("storm.example.com", "k0", `"kind":"Same"`))
+	h.awaitCode(stormKind(0), http.StatusOK)
+	h.create(definitionsPath, custom("storm.example.com", "k1", `"kind":"Same"`))
+	h.await(definitionsPath, func(o contents) bool { return strings.Contains(fmt.Sprint(o), "KindConflict") })
+	const key = "storm.example.com/k1/default/left"
+	left := `{"apiVersion":"storm.example.com/v1","kind":"Same","metadata":{"name":"left","namespace":"default","uid":"u","resourceVersion":""}}`
+	at := strings.Index(left, `""`) + 1
+	_, err := kept.Update(t.Context(), key, func(*store.Entry) (store.Write, error) {
+		return store.Write{Op: store.OpCreate, Value: store.Value{Body: []byte(left), RevisionAt: at}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.remove(stormDefinition(1), "").expect(t, http.StatusOK, "")
+	h.awaitGone(definitionsPath, "k1.storm.example.com")
+	if e, err := kept.Get(t.Context(), key); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("%s is left: %s %v", key, e.Body, err)
+	}
 }
