@@ -20,7 +20,7 @@ type Seen struct {
 	// the revision at which the collection was read.
 	Revision uint64
 	// Collection says that no key was created in the collection after the revision. Updates
-	// and deletions in it are no change.
+	// and deletions in it do not count.
 	Collection bool
 }
 

@@ -168,15 +168,6 @@ func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 	return e.finish(key, entry, err)
 }
 
-// readSetTries bounds the commits of a write whose read set changes again and again.
-const readSetTries = 100
-
-// repeats reports whether a transaction is worth another try: something in its read set has
-// changed, and the next one looks at it again.
-func (w *Write) repeats(try int, err error) bool {
-	return try < readSetTries && len(w.Seen) == 0 && errors.Is(err, store.ErrChanged)
-}
-
 // errWaits ends a transaction whose evaluation may block, or that needs other keys too.
 var errWaits = errors.New("the evaluation may wait")
 
@@ -303,22 +294,7 @@ func (e *Evaluation) mistakesFirst(err error) error {
 // changed under the lock. It may run again, and then looks again.
 func (e *Evaluation) commit() (store.Write, error) {
 	e.given = false
-	e.made.Seen = append(e.seen[:0], e.Write.Seen...)
-	if e.made.Op == store.OpCreate && e.Row.Namespaced {
-		namespace, err := e.s.acceptingNamespace(e.ctx, e.Row, e.Namespace, e.obj.Get("metadata").Get("name").Text())
-		if err != nil {
-			return store.Write{}, err
-		}
-		e.saw(namespace)
-	}
-	if e.charge != nil {
-		quotas, stand := e.charge.Stands(e.Namespace)
-		if !stand {
-			return store.Write{}, errQuotas
-		}
-		e.made.Seen = append(e.made.Seen, quotas...)
-	}
-	if err := e.seeType(); err != nil {
+	if err := e.look(); err != nil {
 		return store.Write{}, err
 	}
 	if e.Opts.DryRun || e.made.Op == store.OpDelete && e.answersObject() {
@@ -329,11 +305,6 @@ func (e *Evaluation) commit() (store.Write, error) {
 	}
 	e.given = true
 	return e.made, nil
-}
-
-// saw adds an entry to the read set.
-func (e *Evaluation) saw(entry store.Entry) {
-	e.made.Seen = append(e.made.Seen, store.Seen{Key: entry.Key, Revision: entry.Revision})
 }
 
 // answersObject reports whether a deletion is answered with the object before it.
