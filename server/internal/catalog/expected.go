@@ -40,24 +40,23 @@ func (c *Catalog) Arrived(revision uint64) {
 }
 
 // Await waits until the rows that are expected now are in the catalog, for a second at most.
-// It reports whether any were expected.
-func (c *Catalog) Await(ctx context.Context) bool {
+func (c *Catalog) Await(ctx context.Context) {
 	e := &c.expected
 	wanted := e.newest.Load()
 	if e.arrived.Load() >= wanted {
-		return false
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
 	for {
 		more := e.next()
 		if e.arrived.Load() >= wanted {
-			return true
+			return
 		}
 		select {
 		case <-more:
 		case <-ctx.Done():
-			return true
+			return
 		}
 	}
 }

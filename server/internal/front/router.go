@@ -45,9 +45,13 @@ func (rt *router) find(ctx context.Context, u *url.URL) Target {
 		path = u.Path
 	}
 	if strings.HasPrefix(path, "/api") {
-		t, ok := rt.served(u, path)
-		if t.Row == nil && t.Remote == nil && rt.s.catalog.Await(ctx) {
-			t, ok = rt.served(u, path)
+		snapshot := rt.s.catalog.Snapshot()
+		t, ok := rt.served(snapshot, u, path)
+		if t.Row == nil && t.Remote == nil {
+			rt.s.catalog.Await(ctx)
+			if now := rt.s.catalog.Snapshot(); now != snapshot {
+				t, ok = rt.served(now, u, path)
+			}
 		}
 		if ok {
 			return t
@@ -66,8 +70,7 @@ func (rt *router) find(ctx context.Context, u *url.URL) Target {
 
 // served finds the resource of a path in the catalog. A path that only has the form of a
 // resource's has no target, but is authorized as the resource that it names.
-func (rt *router) served(u *url.URL, path string) (t Target, ok bool) {
-	snapshot := rt.s.catalog.Snapshot()
+func (rt *router) served(snapshot *catalog.Snapshot, u *url.URL, path string) (t Target, ok bool) {
 	if remote := snapshot.RemoteAt(path); remote != nil {
 		return rt.remote(remote, u.Path), true
 	}
