@@ -30,8 +30,6 @@ type Catalog struct {
 	writing sync.Mutex // held from reading the current snapshot to replacing it
 	current atomic.Pointer[Snapshot]
 	moved   chan struct{} // closed when current is replaced; nil while nobody waits
-
-	expected expected
 }
 
 // New makes a catalog of the documents' group versions; meta is the table of the types

@@ -129,7 +129,7 @@ func (r *Rooms) Equip(c *controllers.Config) {
 
 // Answer implements parts.Rooms.
 func (r *Rooms) Answer(f *front.Config, e *endpoints.Config) {
-	f.Extensions = r.extensions.Serve
+	f.Extensions, f.AwaitTypes = r.extensions.Serve, r.definitions.Await
 	e.More = (*endpoints.Endpoints).OfCluster
 	e.Binary, e.Issuer, e.IssuerDocuments, e.Forwarder = swagger.Binary, r.Issuer, r.documents, r.forwarder
 	e.Agents = agents.New(r.Settings.Agents, func() *pki.AgentTrust { return r.Keys.Credentials().Agents() })

@@ -4,6 +4,7 @@
 package front
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -46,6 +47,9 @@ type Config struct {
 	VerbsOf func(*Target) Verbs
 	// Extensions answers requests for the group versions of extension servers.
 	Extensions Verb
+	// AwaitTypes waits until the catalog has the types of the stored definitions, for a
+	// moment at most; nil for a server without definitions.
+	AwaitTypes func(ctx context.Context)
 }
 
 // Front is the pipeline of all requests.

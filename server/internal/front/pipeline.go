@@ -1,6 +1,7 @@
 package front
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -133,7 +134,7 @@ func (f *Front) handle(r *Request) error {
 	}
 	err = verb(r)
 	for try := 1; err == error(objects.ErrTypeChanged) && try < typeTries; try++ {
-		f.catalog.Await(r.Context) // the new row may be on its way
+		f.awaitTypes(r.Context)
 		if verb, err = f.anew(r); err == nil {
 			err = verb(r)
 		}
@@ -157,6 +158,13 @@ func (h *holdings) giveBack(r *Request) {
 	h.body.Leave()
 	if h.time != nil {
 		h.time.end()
+	}
+}
+
+// awaitTypes waits for the rows of definitions that were just stored.
+func (f *Front) awaitTypes(ctx context.Context) {
+	if f.cfg.AwaitTypes != nil {
+		f.cfg.AwaitTypes(ctx)
 	}
 }
 

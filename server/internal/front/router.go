@@ -48,7 +48,7 @@ func (rt *router) find(ctx context.Context, u *url.URL) Target {
 		snapshot := rt.s.catalog.Snapshot()
 		t, ok := rt.served(snapshot, u, path)
 		if t.Row == nil && t.Remote == nil {
-			rt.s.catalog.Await(ctx)
+			rt.s.awaitTypes(ctx)
 			if now := rt.s.catalog.Snapshot(); now != snapshot {
 				t, ok = rt.served(now, u, path)
 			}

@@ -38,8 +38,9 @@ type Follower struct {
 	all    *live.Collection[*definition]
 	groups live.Index[*definition, groups]
 
-	serving map[string]*definition       // by key, the definitions in the catalog
-	served  live.View[*definition]       // serving is up to date with it
+	serving map[string]*definition // by key, the definitions in the catalog
+	served  live.View[*definition] // serving is up to date with it
+	arrived arrivals
 	pending map[string]*decision         // by key, while they are written
 	forms   map[string]stored.CustomForm // the records of the store, by the names of definitions
 
@@ -60,7 +61,6 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 		return nil, err
 	}
 	f.groups = live.Derive(f.all, groups.fold)
-	live.Derive(f.all, f.expect)
 	f.serve(ctx, f.all.View())
 	return f, nil
 }
@@ -173,19 +173,7 @@ func (f *Follower) serve(ctx context.Context, now live.View[*definition]) {
 			delete(f.serving, key)
 		}
 	}
-	f.Catalog.Arrived(now.Revision())
-}
-
-// expect tells the catalog of types whose rows it does not have yet. It is called while the
-// store announces the definitions, so a client that has seen that its definition is
-// established finds the type expected.
-func (f *Follower) expect(none *struct{}, changes []live.Change[*definition]) *struct{} {
-	for _, c := range changes {
-		if d := c.After; d != nil && d.accepted() && (c.Before == nil || !c.Before.accepted() || c.Before.rows != d.rows) {
-			f.Catalog.Expect(d.revision)
-		}
-	}
-	return none
+	f.arrived.move(now)
 }
 
 // confirm notes that the rows of a type are still made of what its definition says.
