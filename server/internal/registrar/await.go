@@ -46,7 +46,7 @@ const longestWait = time.Second
 // Await waits until the catalog has the rows of the definitions that are stored now, for a
 // second at most.
 func (f *Follower) Await(ctx context.Context) {
-	have := *f.arrived.view.Load() // first: it must not be newer than what is wanted
+	have := *f.arrived.view.Load() // first: the wanted view must not be older
 	wanted := f.all.View()
 	if current := f.Store.Current(); wanted.Revision() >= current && !differ(wanted, have) {
 		return
