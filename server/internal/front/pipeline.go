@@ -1,7 +1,6 @@
 package front
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -158,13 +157,6 @@ func (h *holdings) giveBack(r *Request) {
 	h.body.Leave()
 	if h.time != nil {
 		h.time.end()
-	}
-}
-
-// awaitTypes waits for the rows of definitions that were just stored.
-func (f *Front) awaitTypes(ctx context.Context) {
-	if f.cfg.AwaitTypes != nil {
-		f.cfg.AwaitTypes(ctx)
 	}
 }
 

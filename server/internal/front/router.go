@@ -68,6 +68,13 @@ func (rt *router) find(ctx context.Context, u *url.URL) Target {
 	return Target{}
 }
 
+// awaitTypes waits for the rows of definitions that were just stored.
+func (f *Front) awaitTypes(ctx context.Context) {
+	if f.cfg.AwaitTypes != nil {
+		f.cfg.AwaitTypes(ctx)
+	}
+}
+
 // served finds the resource of a path in the catalog. A path that only has the form of a
 // resource's has no target, but is authorized as the resource that it names.
 func (rt *router) served(snapshot *catalog.Snapshot, u *url.URL, path string) (t Target, ok bool) {
