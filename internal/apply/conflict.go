@@ -88,7 +88,8 @@ func conflictsError(conflicts []conflict) *api.Error {
 type problem struct{ path, message string }
 
 // checkApplied refuses elements with the same keys, and elements that cannot
-// have keys.
+// have keys. Values of custom resources may be of any kind until here: it refuses those that
+// are not of the kind that their owners' paths suppose.
 func (k *Kind) checkApplied(applied document.Value) error {
 	var found []problem
 	k.grammar().check(k.Type, applied, nil, &found)
@@ -105,8 +106,11 @@ func (k *Kind) checkApplied(applied document.Value) error {
 	var lines []string
 	for _, p := range found {
 		reason := schema.CauseInvalid
-		if strings.HasPrefix(p.message, "duplicate") {
+		switch {
+		case strings.HasPrefix(p.message, "duplicate"):
 			reason = schema.CauseDuplicate
+		case strings.HasPrefix(p.message, "expected"):
+			reason = schema.CauseTypeInvalid
 		}
 		e.Causes = append(e.Causes, api.Cause{Reason: reason, Message: p.message, Field: strings.TrimPrefix(p.path, ".")})
 		lines = append(lines, p.path+": "+p.message)
@@ -143,15 +147,49 @@ func (p *fieldPath) String() string {
 	return p.above.String() + "[" + itoa(p.index) + "]"
 }
 
+// fits reports whether a JSON value is of the kind by which a type's values are owned.
+func fits(kind schema.Kind, value document.Kind) bool {
+	switch kind {
+	case schema.Object, schema.Map:
+		return value == document.Object
+	case schema.List:
+		return value == document.Array
+	case schema.String:
+		return value == document.String
+	case schema.Boolean:
+		return value == document.Bool
+	case schema.Integer, schema.Number:
+		return value == document.Number
+	}
+	return true
+}
+
+// expected names the values of a kind.
+func expected(kind schema.Kind) string {
+	switch kind {
+	case schema.Object, schema.Map:
+		return "map"
+	case schema.List:
+		return "list"
+	case schema.String:
+		return "string"
+	case schema.Boolean:
+		return "boolean"
+	}
+	return "number"
+}
+
 func (g grammar) check(typ schema.Ref, v document.Value, at *fieldPath, found *[]problem) {
 	t := g.typeOf(typ)
 	if t == nil || len(*found) >= maxProblems {
 		return
 	}
 	switch {
+	case t.Values != nil && !v.IsNull() && !fits(t.Kind, v.Kind()):
+		*found = append(*found, problem{at.String(), "expected " + expected(t.Kind) + ", got " + v.Kind().String()})
 	case v.Kind() == document.Object:
 		for name, m := range v.MembersOf(t) {
-			if m.IsEmpty() {
+			if m.IsEmpty() && t.Values == nil {
 				continue
 			}
 			if below, _, ok := g.member(typ, name); ok {
@@ -186,7 +224,7 @@ func (g grammar) check(typ schema.Ref, v document.Value, at *fieldPath, found *[
 			if by.all(it.step, space[:0])[0] != i {
 				*found = append(*found, problem{at.String(), "duplicate entries for key " + it.step.String()})
 			}
-			if !it.value.IsEmpty() {
+			if !it.value.IsEmpty() || t.Values != nil {
 				g.check(t.Elem, it.value, &fieldPath{above: at, step: it.step}, found)
 			}
 		}

@@ -8,13 +8,18 @@ import (
 
 // Merging returns the table for the ownership of fields: lists that a strategic patch
 // merges by a key are lists of type map with that key, those of scalars that it merges
-// are sets, unless they have another type. Refs of t are valid in it too. A table without
-// such lists is returned as it is. Make it once for each group version; it is as large as
-// t.
+// are sets, unless they have another type; and loose objects are
+// open, since what is pruned of them is owned all the same. Refs of t are valid in it too. A table without such types is returned as it is.
+// Make it once for each group version; it is as large as t.
 func Merging(t *schema.Table) *schema.Table {
 	out := *t
 	out.Types = slices.Clone(t.Types)
+	loose := false
 	for i := range t.Types {
+		if t.Types[i].Loose {
+			loose = true
+			opened(&out.Types[i])
+		}
 		cloned := false
 		for j := range t.Types[i].Fields {
 			f := &t.Types[i].Fields[j]
@@ -29,10 +34,23 @@ func Merging(t *schema.Table) *schema.Table {
 			out.Types = append(out.Types, list)
 		}
 	}
-	if len(out.Types) == len(t.Types) {
+	if len(out.Types) == len(t.Types) && !loose {
 		return t
 	}
 	return &out
+}
+
+// opened makes a loose type the one by which its values are sent: an open object, a map
+// where the schema names no members, or anything where it names no type either.
+func opened(t *schema.Type) {
+	switch {
+	case len(t.Fields) > 0:
+		t.Open = true
+	case t.Values.Types == 0:
+		t.Kind = schema.Any
+	default:
+		t.Kind = schema.Map
+	}
 }
 
 // mergedList is the type of a field's list where its patch strategy decides rather than

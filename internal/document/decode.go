@@ -11,6 +11,10 @@ type Decoder struct {
 	Table    *schema.Table
 	Defaults []func(Value) // default hooks, by schema.Type.Hook - 1
 	Limits   Limits
+	// KeepNulls keeps null where the schema of a custom resource names a type, but neither
+	// allows null nor has a default, so that validation refuses it. Otherwise such a member
+	// counts as absent.
+	KeepNulls bool
 }
 
 // Decode reads data, which must hold one JSON value, as a value of type typ.
@@ -43,7 +47,7 @@ func (dec *Decoder) DecodeOver(old Value, typ schema.Ref, data []byte) (*Documen
 	}
 	d := fromPool(dec.Table, nil)
 	d.nodes[1].typ = typ
-	p := parser{d: d, table: dec.Table, defaults: dec.Defaults, fill: true, limits: dec.Limits.orDefault(), known: old}
+	p := parser{d: d, table: dec.Table, defaults: dec.Defaults, fill: true, nulls: dec.KeepNulls, limits: dec.Limits.orDefault(), known: old}
 	if err := p.document(data); err != nil {
 		d.Release()
 		return nil, nil, err

@@ -76,15 +76,18 @@ func (p *parser) null(n int32, typ schema.Ref) (kept bool, err error) {
 	default:
 		nd := &p.d.nodes[n]
 		nd.kind, nd.off, nd.size = Null, uint32(p.pos-4)|p.bit, 4
-		return v.Nullable, nil
+		return v.Nullable || p.refused(v), nil
 	}
 }
 
+// refused reports whether null is kept for validation to refuse it: the schema names a type.
+func (p *parser) refused(v *schema.Values) bool { return p.nulls && v.Types != 0 }
+
 // sentNull handles null for a field that was read: it is a value where the schema allows
-// it, and otherwise counts as absent.
+// it, and otherwise counts as absent, or waits for validation to refuse it.
 func (p *parser) sentNull(n int32, t *schema.Type, i int) error {
 	d, f := p.d, &t.Fields[i]
-	if v := p.table.Types[f.Type].Values; v != nil && v.Nullable {
+	if v := p.table.Types[f.Type].Values; v != nil && (v.Nullable || f.Default == "" && p.refused(v)) {
 		m, err := p.node(n, f.Type, uint16(i))
 		if err != nil {
 			return err
@@ -108,6 +111,24 @@ func (p *parser) sentNull(n int32, t *schema.Type, i int) error {
 		}
 	}
 	return nil
+}
+
+// whole reports whether a field is the metadata of a custom object or of an object in it.
+func (p *parser) whole(t *schema.Type, f *schema.Field) bool {
+	return p.table.Custom && t.Values != nil && f.Presence == schema.Explicit && p.table.Types[f.Type].Kind == schema.Object
+}
+
+// emptyMeta reads null for metadata, which is the same as none in it, as in 1.25.
+func (p *parser) emptyMeta(n int32, i int, f *schema.Field) error {
+	m, err := p.node(n, f.Type, uint16(i))
+	if err != nil {
+		return err
+	}
+	p.d.dirt++
+	if p.d.insert(m) {
+		p.duplicate(m)
+	}
+	return p.inside("{}", func(q *parser) error { return q.value(m, f.Type) })
 }
 
 // keyText is the name of a member as it was read.

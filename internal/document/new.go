@@ -17,9 +17,19 @@ func New(t *schema.Table, typ schema.Ref) *Document {
 // Decoder.Decode. The document refers to data, which must not change until its
 // Release.
 func ReadTyped(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
+	return readTyped(t, typ, data, false)
+}
+
+// ReadMerged is ReadTyped for an object merged with an applied configuration: it keeps null
+// as Decoder.KeepNulls does.
+func ReadMerged(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
+	return readTyped(t, typ, data, true)
+}
+
+func readTyped(t *schema.Table, typ schema.Ref, data []byte, nulls bool) (*Document, error) {
 	d := fromPool(t, nil)
 	d.nodes[1].typ = typ
-	p := parser{d: d, table: t, limits: Limits{MaxNodes: maxText}.orDefault()}
+	p := parser{d: d, table: t, nulls: nulls, limits: Limits{MaxNodes: maxText}.orDefault()}
 	if err := p.document(data); err != nil {
 		d.Release()
 		return nil, err

@@ -103,7 +103,7 @@ func (p *parser) unknown(n int32, name []byte) {
 		found := Problem{Path: string(path)}
 		if p.table.Custom {
 			t := &p.table.Types[p.d.nodes[n].typ]
-			found.Meta, found.Alien = t.Name != "", t.Kind == schema.Any
+			found.Meta, found.Alien, found.Loose = t.Name != "", t.Kind == schema.Any, t.Loose
 		}
 		p.problems = addProblem(p.problems, found)
 	}
@@ -138,6 +138,9 @@ func (p *parser) member(n int32, t *schema.Type, i int) error {
 	null := p.isNull()
 	if null && f.Presence == schema.Sent {
 		return p.sentNull(n, t, i)
+	}
+	if null && p.whole(t, f) {
+		return p.emptyMeta(n, i, f)
 	}
 	if null && (f.Presence != schema.Always || f.Default != "" || !absentIsNull(p.table.Types[f.Type].Kind)) {
 		d.dirt++

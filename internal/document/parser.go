@@ -18,6 +18,7 @@ type parser struct {
 	table    *schema.Table
 	defaults []func(Value)
 	fill     bool   // apply the schema's defaults
+	nulls    bool   // Decoder.KeepNulls
 	buf      []byte // the text
 	pos      int
 	bit      uint32 // sideBit when buf is the side buffer

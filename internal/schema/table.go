@@ -137,6 +137,7 @@ type Type struct {
 	ListType  ListType // List
 	AtomicMap bool     // Object and Map: owned as a whole by field managers
 	Open      bool     // Object: members without a field are kept
+	Loose     bool     // Object of a custom resource: members without a field are pruned, but applied configurations may have and own them
 	RoundUp   bool     // Quantity: an amount finer than a thousandth becomes the next thousandth
 	Hook      uint16   // Object: 1 + index of its default hook in the group version's Hooks; 0 for none
 	// Check and Skip are, of an object, 1 + the index of its validation hook, and of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -241,7 +242,7 @@ func (run *mutating) merge(in *matching.Input, text []byte, limits document.Limi
 		return nil, fmt.Errorf("failed to convert patch object to typed object: %w", err)
 	}
 	typed.Release()
-	if len(problems) > 0 {
+	if problems = slices.DeleteFunc(problems, func(p document.Problem) bool { return p.Loose }); len(problems) > 0 {
 		return nil, fmt.Errorf("failed to convert patch object to typed object: .%s: field not declared in schema", strings.TrimPrefix(problems[0].Path, "."))
 	}
 	config, err := document.DecodeAny(text, limits)

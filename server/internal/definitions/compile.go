@@ -51,7 +51,9 @@ func NewMeta(table *schema.Table) (*Meta, error) {
 	inner := m.types[m.object]
 	inner.Fields = slices.Clone(inner.Fields)
 	for i := range inner.Fields {
-		inner.Fields[i].Presence = schema.Explicit
+		if inner.Fields[i].Presence == schema.Always {
+			inner.Fields[i].Presence = schema.Explicit
+		}
 	}
 	m.types = append(m.types, inner)
 	return m, nil
@@ -65,6 +67,7 @@ type compiler struct {
 	plain  map[plainType]schema.Ref // types without rules
 	values map[plainType]*schema.Values
 	keep   bool // nothing is pruned: spec.preserveUnknownFields
+	below  int  // objects around the present schema that keep unknown members
 }
 
 // plainType is a type without further rules.
@@ -177,7 +180,7 @@ func (c *compiler) bare(s document.Value) schema.Ref {
 	if c.keep || s.Get(extPreserveUnknownFields).Bool() {
 		return c.add(schema.Type{Kind: schema.Any, Elem: schema.None, Values: values})
 	}
-	return c.add(schema.Type{Kind: schema.Object, Elem: schema.None, Values: values})
+	return c.add(schema.Type{Kind: schema.Object, Elem: schema.None, Values: values, Loose: true})
 }
 
 // listType sets the list type and its keys.
@@ -203,6 +206,13 @@ func (c *compiler) object(s document.Value, root bool) schema.Type {
 	t.Open = c.keep || s.Get(extPreserveUnknownFields).Bool() || s.Get("additionalProperties").Bool()
 	t.AtomicMap = s.Get(extMapType).Equals("atomic")
 	whole := root || s.Get(extEmbeddedResource).Bool()
+	// Members of a loose object are refused by no applied configuration, as in 1.25: where the
+	// schema names none, and everywhere below an object that keeps unknown ones.
+	t.Loose = !t.Open && (c.below > 0 || !whole && s.Get("properties").Len() == 0)
+	if t.Open {
+		c.below++
+		defer func() { c.below-- }()
+	}
 	for name, property := range s.Get("properties").Members() {
 		if whole && isHead(name) {
 			continue

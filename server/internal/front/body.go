@@ -31,6 +31,8 @@ type BodyKind struct {
 	// AnyVersion is set if another version of a custom object, once patched, is a mistake
 	// that validation reports.
 	AnyVersion bool
+	// KeepNulls is that of the decoder.
+	KeepNulls bool
 }
 
 // KindOf is the kind of the objects of a row.
@@ -257,7 +259,7 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 	if string(text) == "null" {
 		text = []byte("{}")
 	}
-	decoder := document.Decoder{Table: want.Schema.Table(), Defaults: want.defaults(), Limits: f.decodeLimits}
+	decoder := document.Decoder{Table: want.Schema.Table(), Defaults: want.defaults(), Limits: f.decodeLimits, KeepNulls: want.KeepNulls}
 	doc, found, err := decoder.DecodeOver(old, want.Type, text)
 	if err != nil {
 		if mismatch := f.otherKind(text, want); mismatch != nil {

@@ -75,7 +75,7 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 func undeclared(config document.Value, found []document.Problem, want front.BodyKind) error {
 	var all []string
 	for _, p := range found {
-		if !p.Duplicate && !p.Alien { // which is another mistake
+		if !p.Duplicate && !p.Alien && !p.Loose { // an alien is another mistake, and what is loose is pruned
 			all = append(all, "."+p.Path+": field not declared in schema")
 		}
 	}
@@ -83,7 +83,15 @@ func undeclared(config document.Value, found []document.Problem, want front.Body
 		return nil
 	}
 	meta := config.Get("metadata")
-	return api.BadRequest("failed to create typed patch object (%s/%s; %s, Kind=%s): %s", meta.Get("namespace").Text(), meta.Get("name").Text(), want.APIVersion, want.Kind, strings.Join(all, ", "))
+	return api.BadRequest("failed to create typed patch object (%s/%s; %s, Kind=%s): %s", meta.Get("namespace").Text(), meta.Get("name").Text(), want.APIVersion, want.Kind, lines(all))
+}
+
+// lines are several mistakes in the form of 1.25.
+func lines(all []string) string {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return "errors:\n  " + strings.Join(all, "\n  ")
 }
 
 // apply is PATCH with an apply configuration, on an object or on its status. It creates a
@@ -143,7 +151,7 @@ func (a *applied) Merge(r *front.Request, kind *apply.Kind, want front.BodyKind,
 func (v *Verbs) decodeMerged(e *objects.Evaluation, text []byte) (document.Value, error) {
 	res := e.Row
 	if res.Definition != nil && res.Conversion != nil && e.Shown != nil {
-		now, err := document.ReadTyped(res.GV.Types(), res.Type, text)
+		now, err := document.ReadMerged(res.GV.Types(), res.Type, text)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -152,7 +160,9 @@ func (v *Verbs) decodeMerged(e *objects.Evaluation, text []byte) (document.Value
 			return merged, err
 		}
 	}
-	doc, _, err := v.front.Parse(text, front.KindOf(res), e.Was)
+	want := front.KindOf(res)
+	want.KeepNulls = true
+	doc, _, err := v.front.Parse(text, want, e.Was)
 	if err != nil {
 		return document.Value{}, err
 	}
@@ -163,7 +173,7 @@ func (v *Verbs) decodeMerged(e *objects.Evaluation, text []byte) (document.Value
 func sameButOwnership(res *catalog.Row, a, b document.Value) (bool, error) {
 	var texts [2][]byte
 	for i, v := range [...]document.Value{a, b} {
-		doc, err := document.ReadTyped(res.GV.Types(), res.Type, v.AppendJSON(nil))
+		doc, err := document.ReadMerged(res.GV.Types(), res.Type, v.AppendJSON(nil))
 		if err != nil {
 			return false, err
 		}

@@ -1,0 +1,106 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const applyYAML = "application/apply-patch+yaml"
+
+const looseSchema = `{"type":"object","properties":{
+	"spec":{"type":"object","properties":{
+		"name":{"type":"string"},
+		"size":{"type":"integer"},
+		"level":{"type":"integer","default":3},
+		"note":{"type":"string","nullable":true},
+		"port":{"x-kubernetes-int-or-string":true},
+		"any":{"x-kubernetes-preserve-unknown-fields":true},
+		"labels":{"type":"object","additionalProperties":{"type":"string"}},
+		"template":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"metadata":{"type":"object"}}},
+		"atomic":{"type":"object","x-kubernetes-map-type":"atomic"},
+		"free":{"type":"object","additionalProperties":true},
+		"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{
+			"known":{"type":"object","properties":{"a":{"type":"integer"},"list":{"type":"array","items":{"type":"object","properties":{"b":{"type":"integer"}}}}}}}},
+		"whole":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"spec":{"type":"object"}}}
+	}}}}`
+
+// What a schema does not name is pruned of an applied configuration, and owned, where 1.25
+// does so: in objects without properties, and below those that keep unknown members.
+func TestApplyPrunesLooseObjects(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(looseSchema, "")
+	apply := func(manager, name, spec string, code int, want string) step {
+		return step{manager + " " + spec, "PATCH", shopWidgets + "/" + name + "?fieldValidation=Strict&fieldManager=" + manager, applyYAML, widget(name, `,"spec":`+spec), code, want}
+	}
+	h.run(t, []step{
+		apply("m", "a", `{"template":{"name":"x","metadata":{"labels":{"a":"b"}}}}`, 201, `"template":{"metadata":{},"name":"x"}}`),
+		{"what was pruned is owned", "GET", shopWidgets + "/a", "", "", 200, `"f:metadata":{"f:labels":{".":{},"f:a":{}}}`},
+		apply("m", "a", `{"template":{"name":"x","metadata":{"labels":{"a":"b"}}}}`, 200, `"generation":1,`),
+		apply("n", "a", `{"template":{"metadata":{"labels":[1]}}}`, 409, `conflict with \"m\": .spec.template.metadata.labels"`),
+		apply("m", "b", `{"atomic":{"x":1}}`, 201, `{"f:spec":{"f:atomic":{}}}`),
+		apply("m", "c", `{"free":{"x":{"y":1},"z":[{"q":1}]}}`, 201, `"free":{"x":{},"z":[{}]}`),
+		apply("m", "d", `{"open":{"known":{"a":1,"more":2,"list":[{"b":1,"c":2}]},"other":{"x":1}}}`, 201, `"open":{"known":{"a":1,"list":[{"b":1}]},"other":{"x":1}}}`),
+		apply("m", "e", `{"whole":{"apiVersion":"v1","kind":"Pod","metadata":null,"spec":{"x":1}}}`, 201, `"whole":{"kind":"Pod","apiVersion":"v1","metadata":{},"spec":{}}`),
+		apply("m", "f", `{"whole":{"apiVersion":"v1","kind":"Pod","metadata":{"labels":{}}}}`, 201, `"metadata":{}}`),
+		apply("m", "g", `{"template":{"name":"x","more":1}}`, 400, `(/g; shop.example.com/v1, Kind=Widget): .spec.template.more: field not declared in schema"`),
+		apply("m", "g", `{"template":{"name":"x","more":1},"other":2}`, 400, `errors:\n  .spec.template.more: field not declared in schema\n  .spec.other: field not declared in schema"`),
+		apply("m", "g", `{"whole":{"apiVersion":"v1","kind":"Pod","more":1}}`, 400, `.spec.whole.more: field not declared in schema`),
+	})
+}
+
+// A null that a schema does not allow is a value of a wrong type, in an applied
+// configuration, also in a version that is not stored.
+func TestApplyOfNull(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(definitionsPath, fmt.Sprintf(`{"metadata":{"name":"widgets.shop.example.com"},"spec":{"group":"shop.example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":%s}},{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":%s}}]}}`,
+		looseSchema, strings.Replace(looseSchema, `"name":{"type":"string"},`, "", 1)))
+	h.await(definitionsPath, func(o contents) bool {
+		return strings.Contains(conditions(o, "widgets.shop.example.com"), "Established=True")
+	})
+	for _, version := range []string{"v1", "v2"} {
+		h.awaitCode("/apis/shop.example.com/"+version+"/widgets", 200)
+		apply := func(name, spec string, code int, want string) step {
+			as := func(text string) string {
+				return strings.Replace(text, "shop.example.com/v1", "shop.example.com/"+version, 1)
+			}
+			return step{version + " " + spec, "PATCH", as(shopWidgets) + "/" + name + "?fieldManager=m", applyYAML, as(widget(name, `,"spec":`+spec)), code, want}
+		}
+		null := func(path, kind string) string {
+			return fmt.Sprintf(`spec.%s: Invalid value: \"null\": spec.%s in body must be of type %s: \"null\"`, path, path, kind)
+		}
+		live := "live" + version
+		h.run(t, []step{
+			apply(live, `{"size":1,"labels":{"a":"b"}}`, 201, ""),
+			apply(live, `{"size":null}`, 422, null("size", "integer")),
+			apply("new", `{"size":null}`, 422, null("size", "integer")),
+			apply("new", `{"port":null}`, 422, null("port", "integer,string")),
+			apply("new", `{"template":null}`, 422, null("template", "object")),
+			apply("new", `{"template":{"name":null}}`, 422, null("template.name", "string")),
+			apply("new", `{"labels":{"a":null}}`, 422, null("labels.a", "string")),
+			apply("new", `null`, 422, `spec in body must be of type object: \"null\"`),
+			apply("filled"+version, `{"level":null,"note":null,"any":null}`, 201, `"spec":{"level":3,"note":null}`),
+			apply(live, `{"size":1,"labels":{"a":"b"},"level":3}`, 200, `"size":1`),
+		})
+	}
+}
+
+// A value of another kind than its schema wants is refused before anything is compared with
+// the live object: an array would change nothing of an object.
+func TestApplyOfAnotherKindOfValue(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(looseSchema, "")
+	h.run(t, []step{{"live", "PATCH", shopWidgets + "/a?fieldManager=m", applyYAML, widget("a", `,"spec":{"size":1,"name":"x","template":{"name":"x"}}`), 201, ""}})
+	for _, wrong := range []struct{ spec, want string }{
+		{`[null]`, `.spec: expected map, got array`},
+		{`1`, `.spec: expected map, got number`},
+		{`{"size":"x"}`, `.spec.size: expected number, got string`},
+		{`{"name":{}}`, `.spec.name: expected string, got object`},
+		{`{"template":[]}`, `.spec.template: expected map, got array`},
+		{`{"labels":{"a":true}}`, `.spec.labels.a: expected string, got bool`},
+		{`{"size":"x","name":1}`, `errors:\n  .spec.size: expected number, got string\n  .spec.name: expected string, got number`},
+	} {
+		h.run(t, []step{{wrong.spec, "PATCH", shopWidgets + "/a?fieldManager=n", applyYAML, widget("a", `,"spec":`+wrong.spec), 422, wrong.want}})
+	}
+}
