@@ -16,7 +16,7 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 		p.pos++
 	}
 	near := known.first()
-	var extras chain
+	var extras, respelled chain
 	for next := 0; !done; {
 		i, name, err := p.field(n, t, next)
 		switch {
@@ -34,6 +34,8 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 			p.known = Value{}
 		case t.Open:
 			err = p.extra(n, name, &extras)
+		case p.spelled(t, d.text(name.off, name.size)) >= 0:
+			err = p.respelled(n, t, name, &respelled)
 		default:
 			err = p.skip()
 		}
@@ -41,6 +43,11 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 			return err
 		}
 		if done, err = p.comma('}'); err != nil {
+			return err
+		}
+	}
+	if respelled.first != 0 {
+		if err := p.addRespelled(t, respelled.first); err != nil {
 			return err
 		}
 	}
@@ -72,7 +79,7 @@ func (p *parser) field(n int32, t *schema.Type, next int) (int, keyText, error) 
 		name = appendUnescaped(nil, name)
 	}
 	i := t.FieldOf(name)
-	if i < 0 && !t.Open {
+	if i < 0 && !t.Open && p.spelled(t, name) < 0 {
 		p.unknown(n, name)
 		p.d.dirt++
 	}

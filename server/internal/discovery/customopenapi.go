@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -106,6 +107,11 @@ func newModel(document, schemas node, refs string) *model {
 			m.kind = name
 			for _, name := range []string{"apiVersion", "kind", "metadata"} {
 				m.head[name] = properties[name]
+			}
+			if metadata, ok := m.head["metadata"].(node); ok {
+				metadata = maps.Clone(metadata)
+				metadata["description"] = "Name, labels, annotations and other identifying metadata of the object."
+				m.head["metadata"] = metadata
 			}
 		case "[map[group:apps kind:DeploymentList version:v1]]":
 			m.listMeta = properties["metadata"]

@@ -66,6 +66,9 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 		}
 		found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate })
 	}
+	if document.HasOtherSpelling(text) {
+		document.Respell(a.Doc.Root(), want.Schema.Table(), want.Type)
+	}
 	a.problems = r.Describe(found)
 	return nil
 }
