@@ -23,7 +23,11 @@ func TestDefinitionsTakeBothSpellings(t *testing.T) {
 	for i, prefix := range []string{"x-kubernetes-", "x-cluster-"} {
 		h := startServer(t, nil)
 		h.define(strings.ReplaceAll(spelledSchema, "x-kubernetes-", prefix), "")
-		var definition struct{ Spec struct{ Versions []struct{ Schema struct{ OpenAPIV3Schema any } } } }
+		var definition struct {
+			Spec struct {
+				Versions []struct{ Schema struct{ OpenAPIV3Schema any } }
+			}
+		}
 		var want any
 		if err := json.Unmarshal(h.get(definedAs).body, &definition); err != nil {
 			t.Fatal(err)

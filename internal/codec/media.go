@@ -124,13 +124,11 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 		}
 	}
 	var names []string
-	for _, m := range formats {
-		if !o.Textual || m.Format != Binary {
-			names = append(names, m.name)
-		}
+	for _, m := range formats { // the binary one too where only metadata have it, as in 1.25
+		names = append(names, m.name)
 	}
 	refused := api.NotAcceptable(names)
-	refused.HasDetails = near.Format == 0
+	refused.HasDetails = near.Format == 0 && !o.Textual
 	return near, refused
 }
 

@@ -73,7 +73,7 @@ type Problem struct {
 	Duplicate bool   // else unknown
 	Untyped   bool   // inside a value whose type allows anything
 	Meta      bool   // in the metadata of a custom object, or of an object in it
-	Alien     bool   // in an object that is sent for an integer or a string
+	Alien     bool   // in an object, or an array of such, that is sent for another type of value
 	Loose     bool   // in an object of which an applied configuration may have further members
 	Path      string // "spec.containers[0].foo"
 }

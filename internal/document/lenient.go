@@ -34,20 +34,29 @@ func (p *parser) lenient(n int32, typ schema.Ref, known Value) error {
 	return nil
 }
 
-// dropMembers takes away what is in an object of which the schema knows no members: a
-// value of another type was wanted.
+// dropMembers takes away what is in an object of which the schema knows no members, or in
+// such objects in an array: a value of another type was wanted.
 func (p *parser) dropMembers(n int32) {
 	d := p.d
-	if d.nodes[n].kind != Object || d.childless(n) {
+	dirt := d.dirt
+	switch {
+	case d.childless(n):
 		return
+	case d.nodes[n].kind == Array:
+		for m := d.children(n); m != 0; m = d.nodes[m].next {
+			p.dropMembers(m)
+		}
+	case d.nodes[n].kind == Object:
+		for m := d.children(n); m != 0; m = d.nodes[m].next {
+			p.alien(n, []byte(d.name(m)))
+		}
+		nd := &d.nodes[n]
+		nd.first, nd.last = 0, 0
+		d.dirt++
 	}
-	for m := d.children(n); m != 0; m = d.nodes[m].next {
-		p.unknown(n, []byte(d.name(m)))
+	if d.dirt != dirt {
+		d.nodes[n].flags &^= clean | folded
 	}
-	nd := &d.nodes[n]
-	nd.first, nd.last = 0, 0
-	nd.flags &^= clean | folded
-	d.dirt++
 }
 
 // suits reports whether values of a lenient type are of a JSON kind.

@@ -110,9 +110,17 @@ func (p *parser) unknown(n int32, name []byte) {
 		found := Problem{Path: string(path)}
 		if p.table.Custom {
 			t := &p.table.Types[p.d.nodes[n].typ]
-			found.Meta, found.Alien, found.Loose = t.Name != "", t.Kind == schema.Any, t.Loose
+			found.Meta, found.Loose = t.Name != "", t.Loose
 		}
 		p.problems = addProblem(p.problems, found)
+	}
+}
+
+// alien notes a member of an object in a place where the schema wants no object.
+func (p *parser) alien(n int32, name []byte) {
+	if p.notes() {
+		path := appendStep(p.d.appendPath(nil, n, false), string(name))
+		p.problems = addProblem(p.problems, Problem{Path: string(path), Alien: true})
 	}
 }
 

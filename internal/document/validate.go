@@ -46,8 +46,9 @@ func (c *checker) invalid(n int32, problem string) {
 	c.add(schema.CauseInvalid, c.path(n), "Invalid value: "+c.shown(n)+": "+problem)
 }
 
-// maxShown bounds the text of a value in a message, in bytes.
-const maxShown = 256
+// maxShown bounds the text of a value in a message, in bytes. 1.25 has no bound; here
+// MaxCauses values of this size are about as much as a body may have.
+const maxShown = 8 << 10
 
 func (c *checker) shown(n int32) string { return Shown(Value{c.d, n}) }
 

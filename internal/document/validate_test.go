@@ -71,7 +71,7 @@ func TestValidate(t *testing.T) {
 	table := parseTable(t, rules)
 	dec := Decoder{Table: table}
 	const fine = `"name":"n","spec":{"boxes":[{"name":"b"}]},"must":{},"list":["Done"],"ready":false,"number":0,"since":"2022-01-02T03:04:05Z","ref":{}`
-	long := strings.Repeat("x", 600)
+	long := strings.Repeat("x", 9000)
 	for _, c := range []struct {
 		name, in string
 		want     []string // reason field: message
@@ -117,7 +117,7 @@ func TestValidate(t *testing.T) {
 		{"too short", fine + `,"short":"é"`, []string{`FieldValueInvalid short: Invalid value: "é": must be at least 2 characters long`}},
 		{"characters, not bytes", fine + `,"short":"ééé"`, nil},
 		{"too long", fine + `,"short":"éééé"`, []string{`FieldValueTooLong short: Too long: must have at most 3 characters`}},
-		{"long values are cut", fine + `,"code":"` + long + `1"`, []string{`FieldValueInvalid code: Invalid value: "` + long[:255] + `…: must match the pattern ^[a-z]+$`}},
+		{"long values are cut", fine + `,"code":"` + long + `1"`, []string{`FieldValueInvalid code: Invalid value: "` + long[:maxShown-1] + `…: must match the pattern ^[a-z]+$`}},
 		{"format", fine + `,"label":"-"`, []string{`FieldValueInvalid label: Invalid value: "-": ` + CheckFormat("label-value", "-")[0]}},
 		{"port numbers", fine + `,"port":0,"tport":70000`, []string{
 			"FieldValueInvalid tport: Invalid value: 70000: must be less than or equal to 65535",
