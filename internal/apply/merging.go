@@ -8,9 +8,9 @@ import (
 
 // Merging returns the table for the ownership of fields: lists that a strategic patch
 // merges by a key are lists of type map with that key, those of scalars that it merges
-// are sets, unless they have another type; and loose objects are
-// open, since what is pruned of them is owned all the same. Refs of t are valid in it too. A table without such types is returned as it is.
-// Make it once for each group version; it is as large as t.
+// are sets, unless they have another type; and loose objects are open, since their pruned
+// members have owners all the same. Refs of t are valid in it too. A table without such
+// types is returned as it is. Make it once for each group version; it is as large as t.
 func Merging(t *schema.Table) *schema.Table {
 	out := *t
 	out.Types = slices.Clone(t.Types)

@@ -34,8 +34,8 @@ func (p *parser) lenient(n int32, typ schema.Ref, known Value) error {
 	return nil
 }
 
-// dropMembers takes away what is in an object of which the schema knows no members, or in
-// such objects in an array: a value of another type was wanted.
+// dropMembers takes the members of an object, or of the objects in an array, in a place for
+// which the schema wants another type of value.
 func (p *parser) dropMembers(n int32) {
 	d := p.d
 	dirt := d.dirt

@@ -78,7 +78,7 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 func undeclared(config document.Value, found []document.Problem, want front.BodyKind) error {
 	var all []string
 	for _, p := range found {
-		if !p.Duplicate && !p.Alien && !p.Loose { // an alien is another mistake, and what is loose is pruned
+		if !p.Duplicate && !p.Alien && !p.Loose { // an alien is another mistake, and members of loose objects are pruned
 			all = append(all, "."+p.Path+": field not declared in schema")
 		}
 	}
