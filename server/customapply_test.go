@@ -104,3 +104,21 @@ func TestApplyOfAnotherKindOfValue(t *testing.T) {
 		h.run(t, []step{{wrong.spec, "PATCH", shopWidgets + "/a?fieldManager=n", applyYAML, widget("a", `,"spec":`+wrong.spec), 422, wrong.want}})
 	}
 }
+
+// The configuration of a mutating policy is merged as an applied one: members that a schema
+// does not name are pruned, or refused where it names others.
+func TestPoliciesMergeLooseObjects(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(looseSchema, "")
+	rules := func(name string) string {
+		return `"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":["shop.example.com"],"apiVersions":["v1"],"resources":["widgets"]}]},
+			"matchConditions":[{"name":"n","expression":"object.metadata.name == '` + name + `'"}],`
+	}
+	h.mutateFor("loose", rules("loose")+`"mutations":[`+configurationChange(`Object{spec: Object.spec{template: Object.spec.template{metadata: Object.spec.template.metadata{x: 1}}}}`)+`]`)
+	h.mutateFor("named", rules("named")+`"mutations":[`+configurationChange(`Object{spec: Object.spec{template: Object.spec.template{more: 1}}}`)+`]`)
+	h.awaitCode(shopWidgets, 200)
+	h.run(t, []step{
+		{"loose", "POST", shopWidgets, "", widget("loose", `,"spec":{"template":{"name":"a"}}`), 201, `"template":{"metadata":{},"name":"a"}`},
+		{"named", "POST", shopWidgets, "", widget("named", `,"spec":{"template":{"name":"a"}}`), 403, `.spec.template.more: field not declared in schema`},
+	})
+}
