@@ -64,9 +64,9 @@ type Charge interface {
 	Keys() []string
 	// Add adds it to the status of one of them. Errors: 403 when not enough is left.
 	Add(quota document.Value) error
-	// Stands reports whether the namespace still has the quotas that were asked, and what
-	// of the store says so: the read set of the write.
-	Stands(namespace string) (seen []store.Seen, stand bool)
+	// Stands reports whether the namespace still has the quotas that were asked. It adds
+	// to a read set what of the store says so.
+	Stands(namespace string, seen []store.Seen) (more []store.Seen, stand bool)
 }
 
 func (c *Chain) fillLimits(ctx context.Context, r *Request) error {

@@ -23,11 +23,10 @@ func (e *Evaluation) look() error {
 		e.saw(namespace)
 	}
 	if e.charge != nil {
-		quotas, stand := e.charge.Stands(e.Namespace)
-		if !stand {
+		stand := false
+		if e.made.Seen, stand = e.charge.Stands(e.Namespace, e.made.Seen); !stand {
 			return errQuotas
 		}
-		e.made.Seen = append(e.made.Seen, quotas...)
 	}
 	return e.seeType()
 }

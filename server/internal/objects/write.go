@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/invariants"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
@@ -196,6 +197,11 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 			case !errors.Is(err, store.ErrNotFound):
 				return Result{}, err
 			}
+		}
+		if invariants.Enabled { // W1: an attempt that is abandoned leaves nothing
+			abandoned := newEvaluation(ctx, o, w, basis)
+			_ = abandoned.run()
+			abandoned.abandon()
 		}
 		e := newEvaluation(ctx, o, w, basis)
 		defer e.abandon() // after a panic; otherwise finish was first

@@ -33,6 +33,6 @@ func BenchmarkFreeNamespace(b *testing.B) {
 }
 
 func stands(c admission.Charge) bool {
-	_, stand := c.Stands("default")
+	_, stand := c.Stands("default", nil)
 	return stand
 }

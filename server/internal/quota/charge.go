@@ -79,7 +79,7 @@ func (c *charge) Keys() (keys []string) {
 
 // Stands implements admission.Charge. The read set has the quotas as they are now, and that
 // none is added to them.
-func (c *charge) Stands(namespace string) (seen []store.Seen, stand bool) {
+func (c *charge) Stands(namespace string, seen []store.Seen) (more []store.Seen, stand bool) {
 	now, revision := c.quotas.of(namespace)
 	stand = slices.EqualFunc(c.all, now, func(a, b *resourceQuota) bool {
 		return a == b || a.key == b.key && a.bounds == b.bounds
