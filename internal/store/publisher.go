@@ -164,6 +164,12 @@ func (q *publisher) publish(group []*pending) {
 	})
 }
 
+// announced returns when the subscribers have been told of all that is visible.
+func (q *publisher) announced() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+}
+
 // close ends all waiting with ErrClosed. Writes in flight are still settled.
 func (q *publisher) close() {
 	q.mu.Lock()

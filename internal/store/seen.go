@@ -25,8 +25,8 @@ type Seen struct {
 }
 
 // ErrChanged: something that the write depends on (Write.Seen) has changed since; nothing
-// was written. The caller reads it again, and decides again. A collection may count as
-// changed when another one has changed.
+// was written. The caller reads it again, and decides again; the functions of Subscribe have
+// been told of the change. A collection may count as changed when another one has changed.
 var ErrChanged = errors.New("store: what the write depends on has changed")
 
 // latest remembers when keys and collections were last written, by hash, so that a commit
@@ -104,6 +104,14 @@ const verifyTries = 100
 // enough that nothing was written since. A write that is not visible yet is awaited: it
 // needs only the disk.
 func (e *Engine) lockUnchanged(ctx context.Context, all []*pending) error {
+	err := e.tryUnchanged(ctx, all)
+	if err == ErrChanged {
+		e.publisher.announced()
+	}
+	return err
+}
+
+func (e *Engine) tryUnchanged(ctx context.Context, all []*pending) error {
 	for range verifyTries {
 		visible := e.Current()
 		for _, p := range all {

@@ -131,6 +131,9 @@ var errStale = errors.New("the basis of the write has changed")
 // store.ErrChanged if w.Seen does not stand.
 func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
 	out, err := o.write(ctx, w)
+	if errors.Is(err, store.ErrChanged) && len(w.Seen) == 0 {
+		err = api.Conflict(w.Row.GroupResource(), w.Name, "the change depends on other objects that have been modified again and again while it was decided on; please try again")
+	}
 	if out.removed {
 		o.removeEndpoints(ctx, w.Ref)
 	}
