@@ -163,6 +163,29 @@ func TestServiceNodePorts(t *testing.T) {
 }
 
 // Types and families change; addresses follow.
+// The numbers of node ports in an external name belong to nobody: it gets them when it becomes
+// another type, unless they are somebody else's.
+func TestNodePortsOfExternalNames(t *testing.T) {
+	h := startServer(t, nil)
+	const all = "/api/v1/namespaces/default/services"
+	const ports = `"ports":[{"port":80,"nodePort":30009}]`
+	h.create(all, `{"metadata":{"name":"name"},"spec":{"type":"ExternalName","externalName":"example.com","ports":[{"port":80}]}}`)
+	h.create(all, service("owner", `"type":"NodePort",`+ports))
+	h.merge(all+"/name", `{"spec":{`+ports+`}}`).expect(t, 200, "")
+	for _, kind := range []string{"LoadBalancer", "NodePort"} {
+		refused := h.merge(all+"/name", `{"spec":{"type":"`+kind+`","externalName":null}}`)
+		refused.expect(t, 422, "Invalid")
+		if !strings.Contains(string(refused.body), "provided port is already allocated") {
+			t.Errorf("%s", refused.body)
+		}
+	}
+	h.delete(all + "/owner")
+	h.merge(all+"/name", `{"spec":{"type":"NodePort","externalName":null}}`).expect(t, 200, "")
+	h.post(all, service("late", `"type":"NodePort",`+ports)).expect(t, 422, "Invalid")
+	h.merge(all+"/name", `{"spec":{"type":"ExternalName","externalName":"example.com"}}`).expect(t, 200, "")
+	h.create(all, service("late", `"type":"NodePort",`+ports))
+}
+
 func TestServiceConversions(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.ServiceClusterIPRange = "10.0.0.0/24,fd00::/112" })
 	h.post(servicesPath, service("s", `"clusterIP":"10.0.0.50"`)).expect(t, 201, "")

@@ -141,8 +141,10 @@ func askedFor(ports document.Value, number int64) int64 {
 // changedPorts allocates the node ports that a service did not have before.
 func (a *assignment) changedPorts() error {
 	had := map[int64]bool{}
-	for _, port := range a.before.Get("ports").Elements() {
-		had[whole(port, "nodePort")] = true
+	if ownsPorts(a.before) {
+		for _, port := range a.before.Get("ports").Elements() {
+			had[whole(port, "nodePort")] = true
+		}
 	}
 	for _, port := range a.spec.Get("ports").Elements() {
 		switch asked := whole(port, "nodePort"); {
@@ -161,6 +163,10 @@ func (a *assignment) changedPorts() error {
 	}
 	return nil
 }
+
+// ownsPorts reports whether the node ports in a service's spec are its own. The spec of an
+// external name may have numbers that mean nothing, and belong to nobody.
+func ownsPorts(spec document.Value) bool { return kinds.NeedsNodePort(spec.Get("type").Text()) }
 
 // allocatesPorts reports whether the service needs node ports that it does not request.
 func (a *assignment) allocatesPorts() bool {

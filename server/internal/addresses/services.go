@@ -91,6 +91,9 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 			}
 		}
 	}
+	if !ownsPorts(spec) {
+		return &items, nil
+	}
 	for _, port := range spec.Get("ports").Elements() {
 		if n, _ := port.Get("nodePort").Int(); n > 0 {
 			items = append(items, allocate.Item{Port: int(n)})
