@@ -102,7 +102,8 @@ type Config struct {
 
 	// Builtin are the built-in groups: builtin.Groups(). Default: none, which leaves a
 	// server of the API with namespaces, roles and reviews of access, and without
-	// custom resources, extension servers, service accounts and admission.
+	// custom resources, extension servers, service accounts and admission plug-ins. Nobody
+	// gives rights there either that they do not have.
 	Builtin parts.Builtin
 	// Extras are abilities besides the API, extras.All(): traces, logins by ID tokens and
 	// profiles. Default: those that Builtin brings along.
@@ -210,6 +211,9 @@ func (c *Config) Validate() error {
 	}
 	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission, &d.Background, &d.Addresses, &d.Audit} {
 		all = append(all, part.Validate())
+	}
+	if d.Builtin == nil {
+		all = append(all, d.Admission.Unguarded())
 	}
 	if d.extras() == nil && (d.TracingConfigFile != "" || d.OIDCIssuerURL != "") {
 		wrong("traces (--tracing-config-file) and ID tokens (--oidc-issuer-url) are not in this program: add Extras to the configuration in its main.go (extras.All()), or leave them out")

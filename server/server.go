@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
@@ -174,7 +176,7 @@ func (s *Server) openWrites(ctx context.Context) (err error) {
 	cfg := &s.cfg
 	s.core.Reader = s.reader
 	var services *addresses.Services
-	s.admission = none{}
+	s.admission = &admission.Guard{Rights: rbac.Rights{Policy: s.rbac, Authorizer: s.authz}, Remote: slices.Contains(cfg.AuthorizationModes, authz.ModeWebhook)}
 	if s.rooms != nil {
 		if s.admission, services, err = s.rooms.Writes(ctx); err != nil {
 			return err

@@ -16,7 +16,8 @@ import (
 )
 
 // attributePolicy is one line of a policy file: it allows a user or a group requests for
-// a resource or a path. "*" stands for all.
+// a resource or a path. "*" stands for all, as a user or a group for all authenticated
+// users; readPolicy writes their group in its place.
 type attributePolicy struct {
 	User            string `json:"user"`
 	Group           string `json:"group"`
@@ -89,7 +90,16 @@ func readPolicy(line []byte) (p attributePolicy, err error) {
 	if err := unmarshalStrict(line, &versioned); err != nil {
 		return p, err
 	}
-	return versioned.Spec, nil
+	return versioned.Spec.ofAuthenticated(), nil
+}
+
+// ofAuthenticated is the policy for all authenticated users, if "*" is its user or its
+// group: anonymous requests are not meant, and the other of both does not count, as in 1.25.
+func (p attributePolicy) ofAuthenticated() attributePolicy {
+	if p.User == "*" || p.Group == "*" {
+		p.User, p.Group = "", authn.GroupAuthenticated
+	}
+	return p
 }
 
 // unmarshalStrict refuses unknown members and anything behind the object: a policy that is
@@ -109,8 +119,8 @@ func unmarshalStrict(text []byte, to any) error {
 // ofFirstForm is the policy that a line without a version stands for.
 func (p attributePolicy) ofFirstForm() attributePolicy {
 	everywhere := p.Namespace == "" && p.Resource == ""
-	if p.User == "" && p.Group == "" || p.User == "*" || p.Group == "*" {
-		p.User, p.Group = "", authn.GroupAuthenticated
+	if p.User == "" && p.Group == "" {
+		p.Group = authn.GroupAuthenticated
 	}
 	if p.Namespace == "" {
 		p.Namespace = "*"
@@ -122,7 +132,7 @@ func (p attributePolicy) ofFirstForm() attributePolicy {
 	if everywhere {
 		p.NonResourcePath = "*"
 	}
-	return p
+	return p.ofAuthenticated()
 }
 
 // covers reports whether a pattern, "*" or a text, covers a text.
@@ -131,7 +141,7 @@ func covers(pattern, text string) bool { return pattern == "*" || pattern == tex
 // isFor reports whether the policy is about a user. One that names neither a user nor a
 // group is about nobody.
 func (p *attributePolicy) isFor(user *authn.User) bool {
-	if p.User != "" && !covers(p.User, user.Name) || p.Group != "" && p.Group != "*" && !isIn(user, p.Group) {
+	if p.User != "" && p.User != user.Name || p.Group != "" && !isIn(user, p.Group) {
 		return false
 	}
 	return p.User != "" || p.Group != ""

@@ -123,6 +123,7 @@ func (none) Charge(context.Context, *Request) error      { return nil }
 
 // Objects reads other objects for plug-ins.
 type Objects interface {
+	Rights
 	// Get reads an object; it is valid until release is called, which is never nil.
 	// Errors: a 404 *api.Error when it does not exist, also when the server does not have
 	// the resource; the store's.
@@ -132,8 +133,6 @@ type Objects interface {
 	// Class returns the priority class with a name; for "" the default one of pods, of
 	// several that with the least value. It is nil when there is none.
 	Class(name string) *Class
-	// May reports whether the user has a right, with the authorizer's reason.
-	May(ctx context.Context, user *authn.User, right Right) (ok bool, reason string, err error)
 	// Kind returns the resource of a kind; nil when it is not served.
 	Kind(apiVersion, kind string) *api.Resource
 	// Namespace returns the namespace with a name, nil when there is none.
@@ -144,18 +143,11 @@ type Objects interface {
 	// Each visits the objects of a kind in a namespace, "" for all, in the order of their
 	// names, until visit returns false. The objects are valid during visit.
 	Each(ctx context.Context, group, plural, namespace string, visit func(obj document.Value) bool) error
-	// MayGrant refuses a role or binding that gives rights which its author does not
-	// have. Other requests pass.
-	MayGrant(ctx context.Context, r *Request) error
-}
-
-// Right is a verb on a resource, "*" for all of what it stands for.
-type Right struct {
-	Verb, Group, Version, Resource, Subresource, Namespace, Name string
 }
 
 // Chain runs the enabled plug-ins in their order.
 type Chain struct {
+	Guard
 	objects          Objects
 	config           Config
 	admitters, after step     // the enabled ones
@@ -167,7 +159,7 @@ type Chain struct {
 // New returns the chain of the plug-ins that are on.
 func New(objects Objects, config Config) *Chain {
 	config.Webhooks, config.Policies, config.Quotas = cmp.Or[Reviewer](config.Webhooks, none{}), cmp.Or[Reviewer](config.Policies, none{}), cmp.Or[Quotas](config.Quotas, none{})
-	c := &Chain{objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
+	c := &Chain{Guard: Guard{objects, config.RemoteRights}, objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
 		images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
 	c.admitters.timing, c.after.timing = config.Timings.Timing("", "admit"), config.Timings.Timing("", "validate")
 	rules := rules()
@@ -192,7 +184,7 @@ func New(objects Objects, config Config) *Chain {
 // Waits reports whether a plug-in may block on such a write: no lock must be held then.
 // The subresource is "" for the object itself.
 func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) bool {
-	if c.config.RemoteRights {
+	if c.Guard.Waits(o, resource, subresource) {
 		return true
 	}
 	for _, p := range c.waiting {
@@ -222,7 +214,7 @@ func (c *Chain) Admit(ctx context.Context, r *Request) (err error) {
 			return err
 		}
 	}
-	return c.objects.MayGrant(ctx, r)
+	return c.Guard.Admit(ctx, r)
 }
 
 // askValidating asks the validating webhooks.

@@ -30,15 +30,15 @@ func (r *Request) signing() api.Endpoint {
 }
 
 // approve requires the permission to approve.
-func (c *Chain) approve(ctx context.Context, r *Request) error {
+func (g *Guard) approve(ctx context.Context, r *Request) error {
 	if r.signing() != api.EndpointApproval {
 		return nil
 	}
-	return c.permitted(ctx, r, "approve")
+	return g.permitted(ctx, r, "approve")
 }
 
 // sign requires the permission to sign when the fields of a signer have changed.
-func (c *Chain) sign(ctx context.Context, r *Request) error {
+func (g *Guard) sign(ctx context.Context, r *Request) error {
 	if r.signing() != api.EndpointStatus || r.Operation != Update {
 		return nil
 	}
@@ -46,21 +46,21 @@ func (c *Chain) sign(ctx context.Context, r *Request) error {
 	if equal(status.Get("certificate"), old.Get("certificate")) && equal(status.Get("conditions"), old.Get("conditions")) {
 		return nil
 	}
-	return c.permitted(ctx, r, "sign")
+	return g.permitted(ctx, r, "sign")
 }
 
 func equal(a, b document.Value) bool {
 	return a.Exists() == b.Exists() && (!a.Exists() || document.Equal(a, b))
 }
 
-func (c *Chain) permitted(ctx context.Context, r *Request, verb string) error {
+func (g *Guard) permitted(ctx context.Context, r *Request, verb string) error {
 	if r.User == nil {
 		return nil // the server itself
 	}
 	signer := r.Old.At("spec", "signerName").Text()
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range [...]string{signer, domain + "/*"} {
-		allowed, _, err := c.objects.May(ctx, r.User, Right{Verb: verb, Group: r.Resource.GV.Group, Version: "*", Resource: "signers", Name: name})
+		allowed, _, err := g.Rights.May(ctx, r.User, Right{Verb: verb, Group: r.Resource.GV.Group, Version: "*", Resource: "signers", Name: name})
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (c *Chain) permitted(ctx context.Context, r *Request, verb string) error {
 
 // restrictSubject refuses client certificates for the group that may do everything, since
 // they could not be revoked.
-func (c *Chain) restrictSubject(_ context.Context, r *Request) error {
+func (g *Guard) restrictSubject(_ context.Context, r *Request) error {
 	if r.Operation != Create || !r.isSigning() || !r.Object.At("spec", "signerName").Equals(signing.ClientSigner) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/webhook"
@@ -71,26 +70,18 @@ func (r *Rooms) admission(ctx context.Context) (objects.Admitter, error) {
 	}
 	config.Webhooks, config.Policies, config.Quotas, config.Metrics, config.Timings = r.webhooks, r.policies, r.Quotas, r.Metrics.PodSecurity, r.Metrics.Admission
 	config.RemoteRights = slices.Contains(r.AuthorizationModes, authz.ModeWebhook)
-	return admission.New(&cluster{r.Reader, r.Kept, r.Authz, r.RBAC, r.Catalog}, config), nil
+	return admission.New(&cluster{r.Reader, r.Kept, rbac.Rights{Policy: r.RBAC, Authorizer: r.Authz}, r.Catalog}, config), nil
 }
 
 // cluster is the store and the authorizer as admission plug-ins see them.
 type cluster struct {
 	*objects.Reader
 	*admissionobjects.Objects
-	authz   authz.Authorizer
-	rbac    *rbac.Policy
+	rbac.Rights
 	catalog *catalog.Catalog
 }
 
 var _ admission.Objects = &cluster{}
-
-// May implements admission.Objects.
-func (c *cluster) May(ctx context.Context, user *authn.User, r admission.Right) (bool, string, error) {
-	decision, reason, err := c.authz.Authorize(ctx, &authz.Attributes{User: user, Verb: r.Verb, Group: r.Group, Version: r.Version,
-		Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name, ResourceRequest: true})
-	return decision == authz.Allow, reason, err
-}
 
 // Kind implements admission.Objects.
 func (c *cluster) Kind(apiVersion, kind string) *api.Resource {
@@ -98,9 +89,4 @@ func (c *cluster) Kind(apiVersion, kind string) *api.Resource {
 		return row.Resource
 	}
 	return nil
-}
-
-// MayGrant implements admission.Objects.
-func (c *cluster) MayGrant(ctx context.Context, r *admission.Request) error {
-	return c.rbac.MayGrant(ctx, c.authz, r)
 }

@@ -13,6 +13,27 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
+// Rights are the policy with the authorizer of the server, whose modes may be others. They
+// are those that admission asks.
+type Rights struct {
+	Policy     *Policy
+	Authorizer authz.Authorizer
+}
+
+var _ admission.Rights = Rights{}
+
+// May implements admission.Rights.
+func (r Rights) May(ctx context.Context, user *authn.User, w admission.Right) (bool, string, error) {
+	decision, reason, err := r.Authorizer.Authorize(ctx, &authz.Attributes{User: user, Verb: w.Verb, Group: w.Group, Version: w.Version,
+		Resource: w.Resource, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name, ResourceRequest: true})
+	return decision == authz.Allow, reason, err
+}
+
+// MayGrant implements admission.Rights.
+func (r Rights) MayGrant(ctx context.Context, w *admission.Request) error {
+	return r.Policy.MayGrant(ctx, r.Authorizer, w)
+}
+
 // MayGrant refuses a role or binding by which a user would give rights that it does not
 // have itself: 403. It may if it is in system:masters, or has the verb escalate on the
 // role, or bind on the role of a binding. A binding of a missing role is a 404 then.

@@ -1,0 +1,68 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+)
+
+// Rights answer questions about the rights of users.
+type Rights interface {
+	// May reports whether the user has a right, with the authorizer's reason.
+	May(ctx context.Context, user *authn.User, right Right) (ok bool, reason string, err error)
+	// MayGrant refuses a role or binding that gives rights which its author does not
+	// have. Other requests pass.
+	MayGrant(ctx context.Context, r *Request) error
+}
+
+// Right is a verb on a resource, "*" for all of what it stands for.
+type Right struct {
+	Verb, Group, Version, Resource, Subresource, Namespace, Name string
+}
+
+// Guard has the checks of writes that every server makes, whatever groups it has: nobody
+// gives rights that they do not have, and certificates are approved and signed by users with
+// that right. The Guard is the whole admission of a server without the built-in groups, and
+// a part of the Chain.
+type Guard struct {
+	Rights Rights
+	// Remote is set where rights are decided outside of the server: then any write may block.
+	Remote bool
+}
+
+// Admit refuses roles and bindings that give more than their author has.
+func (g *Guard) Admit(ctx context.Context, r *Request) error { return g.Rights.MayGrant(ctx, r) }
+
+// Check refuses decisions on certificate signing requests, and requests for certificates of
+// the group that may do everything.
+func (g *Guard) Check(ctx context.Context, r *Request) error {
+	if !r.isSigning() {
+		return nil
+	}
+	for _, check := range [...]func(context.Context, *Request) error{g.approve, g.sign, g.restrictSubject} {
+		if err := check(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Waits reports whether a check may block.
+func (g *Guard) Waits(Operation, *api.Resource, string) bool { return g.Remote }
+
+// Unguarded reports what the configuration asks of a server without the built-in groups
+// that its Guard does not do. The other plug-ins are about built-in kinds.
+func (c *Config) Unguarded() error {
+	if c.AdmissionControlConfigFile != "" {
+		return errors.New("--admission-control-config-file: its plug-ins need the built-in groups, which this server does not have; leave it out")
+	}
+	for _, name := range [...]string{"AlwaysDeny", "OwnerReferencesPermissionEnforcement"} {
+		if c.On(name) {
+			return fmt.Errorf("the admission plug-in %s needs the built-in groups, which this server does not have; leave it out", name)
+		}
+	}
+	return nil
+}
