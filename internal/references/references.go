@@ -18,11 +18,7 @@ const (
 // Of visits the names in a pod; one may come several times. The claims of ephemeral
 // volumes are among them, by the names that they get.
 func Of(pod document.Value, visit func(kind Kind, name string)) {
-	v := visitor(func(kind Kind, name document.Value) {
-		if text := name.Text(); text != "" {
-			visit(kind, text)
-		}
-	})
+	v := named(visit)
 	spec := pod.Get("spec")
 	v(ServiceAccount, spec.Get("serviceAccountName"))
 	for _, secret := range spec.Get("imagePullSecrets").Elements() {
@@ -41,7 +37,24 @@ func Of(pod document.Value, visit func(kind Kind, name string)) {
 	}
 }
 
+// OfVolume visits the names in a volume of a pod, without the claim of an ephemeral one.
+func OfVolume(volume document.Value, visit func(kind Kind, name string)) { named(visit).volume(volume) }
+
+// OfContainer visits the names in a container of a pod.
+func OfContainer(container document.Value, visit func(kind Kind, name string)) {
+	named(visit).container(container)
+}
+
 type visitor func(kind Kind, name document.Value)
+
+// named leaves out names that are empty.
+func named(visit func(kind Kind, name string)) visitor {
+	return func(kind Kind, name document.Value) {
+		if text := name.Text(); text != "" {
+			visit(kind, text)
+		}
+	}
+}
 
 func (v visitor) container(c document.Value) {
 	for _, from := range c.Get("envFrom").Elements() {

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -63,7 +62,7 @@ func (c *Chain) serviceAccount(ctx context.Context, r *Request) error {
 		spec.Put("imagePullSecrets", secrets)
 	}
 	if limitsSecrets(account) {
-		return limitSecrets(r, account, spec)
+		return secretLimit{r, account}.pod(spec)
 	}
 	return nil
 }
@@ -74,63 +73,6 @@ func (c *Chain) accountOf(ctx context.Context, r *Request, name string) (account
 		err = r.forbidf("error looking up service account %s/%s: serviceaccount %q not found", r.Namespace, name, name)
 	}
 	return account, release, err
-}
-
-// limitsSecrets reports whether pods with the account may use its own secrets only.
-func limitsSecrets(account document.Value) bool {
-	limits, _ := strconv.ParseBool(account.At("metadata", "annotations").Get(profile.LabelDomain + "/enforce-mountable-secrets").Text())
-	return limits
-}
-
-// limitSecrets refuses a pod with secrets that its account does not name.
-func limitSecrets(r *Request, account, spec document.Value) error {
-	const because = "is not allowed because service account %s does not reference that "
-	secrets, name := account.Get("secrets"), account.At("metadata", "name").Text()
-	for _, v := range spec.Get("volumes").Elements() {
-		if secret := v.At("secret", "secretName"); given(v.Get("secret")) && !secrets.ElementBy("name", secret.Text()).Exists() {
-			return r.forbidf("volume with secret.secretName=\"%s\" "+because+"secret", secret.Text(), name)
-		}
-	}
-	if err := limitVariables(r, account, spec, "init container", "initContainers"); err != nil {
-		return err
-	}
-	if err := limitVariables(r, account, spec, "container", "containers"); err != nil {
-		return err
-	}
-	for i, ref := range spec.Get("imagePullSecrets").Elements() {
-		if pull := ref.Get("name").Text(); !account.Get("imagePullSecrets").ElementBy("name", pull).Exists() {
-			return r.forbidf(`imagePullSecrets[%d].name="%s" `+because+"imagePullSecret", i, pull, name)
-		}
-	}
-	return nil
-}
-
-func limitVariables(r *Request, account, spec document.Value, kind, list string) error {
-	for c := range containersOf(spec, list) {
-		for _, env := range c.Get("env").Elements() {
-			ref := env.At("valueFrom", "secretKeyRef")
-			if given(ref) && !account.Get("secrets").ElementBy("name", ref.Get("name").Text()).Exists() {
-				return r.forbidf("%s %s with envVar %s referencing secret.secretName=\"%s\" is not allowed because service account %s does not reference that secret",
-					kind, c.Get("name").Text(), env.Get("name").Text(), ref.Get("name").Text(), account.At("metadata", "name").Text())
-			}
-		}
-	}
-	return nil
-}
-
-// limitLateSecrets is limitSecrets for the containers that a running pod gets.
-func (c *Chain) limitLateSecrets(ctx context.Context, r *Request) error {
-	spec := r.Object.Get("spec")
-	name := spec.Get("serviceAccountName").Text()
-	if name == "" {
-		return r.forbidf("no service account specified for pod %s/%s", r.Namespace, r.Name)
-	}
-	account, release, err := c.accountOf(ctx, r, name)
-	defer release()
-	if err != nil || !limitsSecrets(account) {
-		return err
-	}
-	return limitVariables(r, account, spec, "ephemeral container", judgedContainers)
 }
 
 // mirrorPod checks a pod that only represents a static pod of a node: it must not use the
