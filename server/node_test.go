@@ -40,6 +40,9 @@ func TestNodeAgents(t *testing.T) {
 		{"a", "POST", "/api/v1/nodes", `{"metadata":{"name":"a","labels":{"kubernetes.io/hostname":"a"}}}`, 201, ""},
 		{"a", "PATCH", "/api/v1/nodes/a", `{"spec":{"taints":null}}`, 403, `node \"a\" is not allowed to modify taints`},
 		{"a", "PATCH", "/api/v1/nodes/a", `{"metadata":{"labels":{"kubernetes.io/role":""}}}`, 403, "is not allowed to modify labels: kubernetes.io/role"},
+		{"a", "PATCH", "/api/v1/nodes/a", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"gone","uid":"1"}]}}`, 403, `node \"a\" is not allowed to modify ownerReferences`},
+		{"a", "PATCH", "/api/v1/nodes/a/status", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"gone","uid":"1"}]}}`, 403, "is not allowed to modify ownerReferences"},
+		{"a", "DELETE", "/api/v1/nodes/a", "", 403, ""},
 		{"a", "PATCH", "/api/v1/nodes/a/status", `{"status":{"phase":"Running"}}`, 200, ""},
 		{"b", "PATCH", "/api/v1/nodes/a/status", `{"status":{"phase":"Pending"}}`, 403, ""},
 

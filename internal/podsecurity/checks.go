@@ -33,6 +33,7 @@ var checks = []check{
 	{level: Baseline, reason: "seLinuxOptions", judge: seLinux},
 	{level: Baseline, reason: "seccompProfile", until: 19, judge: seccompAnnotations},
 	{level: Baseline, reason: "seccompProfile", since: 19, replaced: 19, judge: seccomp("")},
+	{level: Baseline, reason: "seccompProfile", since: 19, judge: namelessProfiles},
 	{level: Baseline, reason: "forbidden sysctls", judge: sysctls},
 	{level: Baseline, reason: "hostProcess", judge: setting{path: []string{"windowsOptions", "hostProcess"}, pod: true, right: []string{"false"},
 		wrong: "must not set securityContext.windowsOptions.hostProcess=true"}.judge},

@@ -74,6 +74,32 @@ func seccomp(missing string) func(p pod) (string, int) {
 		wrong: "must not set securityContext.seccompProfile.type to %v", missing: missing}.judge
 }
 
+// namelessProfiles finds profiles of the node without a name, which agents of nodes have
+// taken for none.
+func namelessProfiles(p pod) (string, int) {
+	nameless := func(of document.Value) bool {
+		profile := of.At("securityContext", "seccompProfile")
+		name := profile.Get("localhostProfile")
+		return profile.Get("type").Equals("Localhost") && given(name) && name.Text() == ""
+	}
+	var setters, names []string
+	if nameless(p.spec) {
+		setters = append(setters, "pod")
+	}
+	for c := range p.containers() {
+		if nameless(c) {
+			names = append(names, c.Get("name").Text())
+		}
+	}
+	if names != nil {
+		setters = append(setters, containers(names))
+	}
+	if setters == nil {
+		return "", 0
+	}
+	return strings.Join(setters, " and ") + " must name a profile in securityContext.seccompProfile.localhostProfile", len(setters)
+}
+
 // annotated are the annotations that a rule forbids.
 func (p pod) annotated(forbidden func(key, value string) bool) (found set) {
 	for key, v := range p.metadata.Get("annotations").Members() {

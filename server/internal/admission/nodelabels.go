@@ -14,6 +14,10 @@ func (w *nodeWrite) ownNode() error {
 	if w.Name != w.node {
 		return w.forbidf("node %q is not allowed to modify node %q", w.node, w.Name)
 	}
+	owners, before := w.Object.At("metadata", "ownerReferences"), w.Old.At("metadata", "ownerReferences")
+	if w.Operation != Delete && (owners.Len() > 0 || before.Len() > 0) && !equal(owners, before) { // the node would end with an owner, and come back without its taints
+		return w.forbidf("node %q is not allowed to modify ownerReferences", w.node)
+	}
 	labels := strings.Join(forbiddenLabels(changedLabels(w.Object, w.Old)), ", ")
 	source := w.Object.At("spec", "configSource")
 	switch w.Operation {
