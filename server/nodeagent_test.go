@@ -222,6 +222,8 @@ func TestProxies(t *testing.T) {
 		{"metadata", "GET", podsPath + "/p/proxy/latest", "", "", 400, "address not allowed"},
 		{"node", "GET", "/api/v1/nodes/n:" + port + "/proxy/x", "", "", 400, "address not allowed"},
 		{"log", "GET", podsPath + "/p/log", "", "", 503, "cannot be at a loopback"},
+		{"name of the node", "PATCH", "/api/v1/nodes/n/status", mergePatch, `{"status":{"addresses":[{"type":"Hostname","address":"localhost"}]}}`, 200, ""},
+		{"log by name", "GET", podsPath + "/p/log", "", "", 503, "cannot be at a loopback"},
 	})
 
 	h = startServer(t, func(c *server.Config) { c.ConnectToLocalAddresses = true })
