@@ -39,7 +39,7 @@ func ownAPI(signs bool) *api.API {
 				add(own, gv, "clusterroles")
 			case "certificates.k8s.io/v1":
 				row := add(requests, gv, "certificatesigningrequests", api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: api.VerbGet | api.VerbUpdate | api.VerbPatch})
-				row.Role = api.RoleSigningRequests
+				row.Role, row.HasStatus = api.RoleSigningRequests, true
 			}
 		}
 		if signs {
@@ -301,6 +301,10 @@ func TestSigningInAnyServer(t *testing.T) {
 			all := "/apis/" + group + "/v1/certificatesigningrequests"
 			write := `{"verbs":["*"],"apiGroups":["` + group + `"],"resources":["certificatesigningrequests","certificatesigningrequests/status","certificatesigningrequests/approval"]}`
 			sign := `{"verbs":["sign"],"apiGroups":["` + group + `"],"resources":["signers"],"resourceNames":["example.com/x"]}`
+			forged := func(name string) string { // with somebody else's name, and the decision
+				body := strings.Replace(signing(t, name, "example.com/x", "dev"), `"spec":{`, `"spec":{"username":"admin","uid":"1","groups":["system:masters"],"extra":{"a":["b"]},`, 1)
+				return `{"apiVersion":"` + group + `/v1","kind":"CertificateSigningRequest","status":{"certificate":"eA==","conditions":[{"type":"Approved","status":"True","reason":"x"}]},` + body[1:]
+			}
 			const failed = `{"status":{"conditions":[{"type":"Failed","status":"True","reason":"x"}]}}`
 			h.each([]roleRequest{
 				{adminToken, "POST", rbacGroup + "clusterroles", roleOf("clerk", write), 201, ""},
@@ -309,9 +313,19 @@ func TestSigningInAnyServer(t *testing.T) {
 				{"bob-token", "POST", all, signing(t, "a", "example.com/x", "dev"), 201, `"username":"bob"`},
 				{"bob-token", "POST", all, signing(t, "b", "kubernetes.io/kube-apiserver-client", "system:masters"), 403, "system:masters"},
 				{adminToken, "POST", all, signing(t, "b", "kubernetes.io/kube-apiserver-client", "system:masters"), 403, "system:masters"},
+				{"bob-token", "PUT", all + "/b", signing(t, "b", "kubernetes.io/kube-apiserver-client", "system:masters"), 403, "system:masters"},
+				{"bob-token", "POST", all, forged("posted"), 201, ""},
+				{"bob-token", "PUT", all + "/put", forged("put"), 201, ""},
 				{"bob-token", "PATCH", all + "/a/status", failed, 403, `user not permitted to sign requests with signerName \"example.com/x\"`},
 				{"bob-token", "PATCH", all + "/a/status?dryRun=All", failed, 403, ""},
 			})
+			h.sendMedia("bob-token", "PATCH", all+"/applied?fieldManager=m", applyMedia, forged("applied")).expect(t, 201, "")
+			for _, made := range []string{"posted", "put", "applied"} {
+				got := h.get(all + "/" + made)
+				if got.field(t, "spec.username") != "bob" || strings.Contains(string(got.body), `"system:masters"`) || got.field(t, "status.conditions") != nil || got.field(t, "status.certificate") != nil || got.field(t, "spec.extra") != nil {
+					t.Errorf("%s: %s", made, got.body)
+				}
+			}
 			if name == "built-in" {
 				const approved = `{"status":{"conditions":[{"type":"Approved","status":"True","reason":"x"}]}}`
 				h.each([]roleRequest{
