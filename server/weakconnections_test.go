@@ -111,7 +111,7 @@ func TestFloods(t *testing.T) {
 			ended, sent := false, 0
 			most := 64 << 20
 			if !flood.ends { // such bytes cost no more than others
-				most = 6 << 20
+				most = 3 << 20
 			}
 			for i := 0; sent < most; i++ {
 				n, err := io.WriteString(conn, flood.next(i))

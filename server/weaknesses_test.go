@@ -102,6 +102,32 @@ func TestDefinitionsBesideBuiltInKinds(t *testing.T) {
 	}
 }
 
+// TestDefinitionsOfGroupsThatAreOff: a definition does not take the place of a built-in kind
+// that is turned off, by whose stored objects the server goes on deciding.
+func TestDefinitionsOfGroupsThatAreOff(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		c.RuntimeConfig = []string{"rbac.authorization.k8s.io/v1=false", "certificates.k8s.io/v1=false"}
+	})
+	for _, version := range []string{"v1", "v1beta1"} {
+		for group, names := range map[string][2]string{"rbac.authorization.k8s.io": {"clusterrolebindings", "ClusterRoleBinding"}, "certificates.k8s.io": {"certificatesigningrequests", "CertificateSigningRequest"}} {
+			body := strings.Replace(custom(group, names[0], `"kind":"`+names[1]+`"`), `"metadata":{`, `"metadata":{"annotations":{"api-approved.kubernetes.io":"https://example.com"},`, 1)
+			body = strings.Replace(strings.Replace(body, "Namespaced", "Cluster", 1), `"name":"v1"`, `"name":"`+version+`"`, 1)
+			h.create(definitionsPath, strings.Replace(body, `{"type":"object"}`, `{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, 1))
+			name := names[0] + "." + group
+			h.await(definitionsPath, func(o contents) bool { return strings.Contains(conditions(o, name), "Established=") })
+			sneaky := `{"apiVersion":"` + group + "/" + version + `","kind":"` + names[1] + `",` + bindingOf("sneaky", "ClusterRole", "cluster-admin", toBob)[1:]
+			if got := h.post("/apis/"+group+"/"+version+"/"+names[0], sneaky); got.code != 404 {
+				t.Errorf("%s %s: %d %s", name, version, got.code, got.body)
+			}
+			if got := h.sendAs("bob-token", "GET", "/metrics", ""); got.code != 403 {
+				t.Errorf("%s %s: bob is let in: %d", name, version, got.code)
+			}
+			h.remove(definitionsPath+"/"+name, "")
+			h.await(definitionsPath, func(o contents) bool { return o[name] == nil })
+		}
+	}
+}
+
 // TestNodeUpdatesAreReviewedAsStored: a webhook sees the node as it is stored, whatever an
 // update sends, by every way to write it.
 func TestNodeUpdatesAreReviewedAsStored(t *testing.T) {
