@@ -31,7 +31,8 @@ func TestSmuggledRequests(t *testing.T) {
 		"a header in a name":    head + "X\rTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n" + second,
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn := h.line("http/1.1", text)
+			conn := h.line("http/1.1")
+			_, _ = io.WriteString(conn, text) // the server may end the connection meanwhile
 			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 			in := bufio.NewReader(conn)
 			first, err := http.ReadResponse(in, nil)
