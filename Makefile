@@ -32,6 +32,10 @@ ifeq ($(origin SEED), undefined)
 SEED := $(shell date +%s)
 endif
 N ?= 1000
+# How long make storm draws new rounds, the race detector for the server with RACE=1, and further flags.
+TIME ?= 5m
+RACE ?=
+STORMFLAGS ?=
 
 .PHONY: help
 help: ## Show the targets
@@ -92,11 +96,11 @@ compile = GOGC=400 go -C $(1) list -export -deps $(2) ./... > /dev/null
 .PHONY: test
 test: ## Run all tests, real kubectl and client-go included
 	$(call compile,.,)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync test-e2e test-root test-differ test-rules
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync test-e2e test-root test-differ test-rules test-storm
 
 # The server of e2e is a process: a cached result would not depend on it. The time-outs are those of a machine
 # that is busy with ten other things.
-.PHONY: test-root test-e2e test-differ test-rules
+.PHONY: test-root test-e2e test-differ test-rules test-storm
 test-root:
 	$(call compile,.,-test)
 	go test -timeout 25m ./...
@@ -109,6 +113,9 @@ test-differ:
 test-rules:
 	$(call compile,internal/differ/rules,-test)
 	go -C internal/differ/rules test -timeout 15m ./...
+test-storm:
+	$(call compile,internal/storm,-test)
+	go -C internal/storm test -timeout 15m ./...
 
 CLIENTS := $(CURDIR)/.tmp/clients
 OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
@@ -148,6 +155,7 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticche
 	go -C internal/e2e vet ./...
 	go -C internal/differ vet ./...
 	go -C internal/differ/rules vet ./...
+	go -C internal/storm vet ./...
 	$(TOOLS)/staticcheck ./...
 	@all=$$($(TOOLS)/deadcode ./...); dead=$$(grep -v '$(CALLED)' <<< "$$all" || true); \
 	if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi
@@ -193,6 +201,15 @@ differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to 
 
 $(REFERENCE)/kube-apiserver:
 	internal/differ/reference/build.sh $(REFERENCE)
+
+STORM := $(CURDIR)/.tmp/storm
+
+.PHONY: storm
+storm: ## Have many clients use a server at once for TIME, by programs of SEED and the next ones, and judge what they saw (RACE=1 needs a C compiler)
+	CGO_ENABLED=$(if $(RACE),1,0) go build $(if $(RACE),-race) -tags invariants -o $(TOOLS)/capstan-storm ./server/cmd/capstan
+	go -C internal/storm build -o $(TOOLS)/storm .
+	@echo "SEED=$(SEED) TIME=$(TIME)"
+	@ulimit -n "$$(ulimit -Hn)"; $(TOOLS)/storm -server $(TOOLS)/capstan-storm -seed $(SEED) -time $(TIME) -out $(STORM) $(STORMFLAGS)
 
 .PHONY: bench
 bench: ## Run the Go benchmarks, in the form that benchstat reads

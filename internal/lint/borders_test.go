@@ -162,7 +162,7 @@ func packages(t *testing.T) (imports map[string][]string, programs map[string]bo
 // ownModule reports whether a package is in a module inside this one, whose go.mod has
 // its imports.
 func ownModule(pkg string) bool {
-	return below(pkg, "internal/e2e") || below(pkg, "internal/differ") || below(pkg, "internal/tools")
+	return below(pkg, "internal/e2e") || below(pkg, "internal/differ") || below(pkg, "internal/storm") || below(pkg, "internal/tools")
 }
 
 func TestImportsAreThoseOfTheTable(t *testing.T) {

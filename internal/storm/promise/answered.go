@@ -1,0 +1,23 @@
+package promise
+
+import (
+	"fmt"
+
+	"github.com/capstan-dev/capstan/internal/storm/record"
+)
+
+// answered looks for answers that blame the server. While the server goes away and
+// comes back, answers may be missing.
+func answered(r *record.Record) (wrong []string) {
+	for i := range r.Calls {
+		switch c := &r.Calls[i]; {
+		case c.Code == 0 && !r.Restarted:
+			wrong = append(wrong, fmt.Sprintf("%s of %s at %s had no answer after %s: %s", c.Verb, c.Key(), c.Began, c.Ended-c.Began, c.Message))
+		case c.Code >= 500 && !(r.Restarted && c.Code == 503):
+			wrong = append(wrong, fmt.Sprintf("%s of %s at %s: %d after %s: %s", c.Verb, c.Key(), c.Began, c.Code, c.Ended-c.Began, c.Message))
+		case c.Done() && c.Object == nil && c.Message != "":
+			wrong = append(wrong, fmt.Sprintf("%s of %s: the answer is not an object: %s", c.Verb, c.Key(), c.Message))
+		}
+	}
+	return wrong
+}

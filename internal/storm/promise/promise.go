@@ -1,0 +1,67 @@
+// Package promise holds what a server promises to clients that work at once, a function
+// each, over the record of what they saw.
+package promise
+
+import (
+	"fmt"
+
+	"github.com/capstan-dev/capstan/internal/history"
+	"github.com/capstan-dev/capstan/internal/storm/record"
+)
+
+// Promise is a guarantee with the function that finds where a record breaks it.
+type Promise struct {
+	Name, Sentence string
+	Check          func(*record.Record) []string
+}
+
+// All are the promises of this package; those of package history hold too.
+func All() []Promise {
+	return []Promise{
+		{"timely", "Every request ends within its time.", timely},
+		{"answered", "No answer is a mistake of the server: a write is done or refused with its reason.", answered},
+		{"linear", "The answers about one object are those of one order of all requests, and each acknowledged write is in it.", linear},
+		{"stops", "The server stops within its time when it is asked to.", stops},
+	}
+}
+
+// Violation is one way in which a record breaks a promise.
+type Violation = history.Violation
+
+// most bounds the violations of one promise that are returned.
+const most = 5
+
+// Check returns the violations in a record, the first few of each promise.
+func Check(r *record.Record) (all []Violation) {
+	add := func(name string, texts []string) {
+		for i, text := range texts {
+			if i == most {
+				all = append(all, Violation{Promise: name, Text: fmt.Sprintf("and %d more", len(texts)-i)})
+				return
+			}
+			all = append(all, Violation{Promise: name, Text: text})
+		}
+	}
+	for _, p := range All() {
+		add(p.Name, p.Check(r))
+	}
+	if r.History != nil {
+		all = append(all, history.Check(r.History)...)
+	}
+	for definition, h := range r.Customs {
+		for _, v := range history.Check(h) {
+			all = append(all, Violation{Promise: v.Promise, Text: "objects of definition " + definition + ": " + v.Text})
+		}
+	}
+	probes := make(map[string][]string)
+	for _, p := range r.Probes {
+		probes[p.Promise] = append(probes[p.Promise], p.Text)
+	}
+	for name, texts := range probes {
+		add(name, texts)
+	}
+	return all
+}
+
+// mark is the mark of the write that made an object's state.
+func mark(o *record.Object) string { return o.Meta.Annotations[history.MarkAnnotation] }

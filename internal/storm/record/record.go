@@ -1,0 +1,138 @@
+// Package record holds everything that the clients of one storm saw, for the promises to
+// judge it.
+package record
+
+import (
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/history"
+)
+
+// Call is a request that is not a watch, with its answer. Times count from the begin of
+// the storm.
+type Call struct {
+	Client       int
+	User         string
+	Verb         string // create, get, put, patch, apply, delete, ...
+	Resource     string
+	Namespace    string
+	Name         string
+	Sub          string // subresource
+	Mark         string // of a write
+	Precondition uint64 // resourceVersion that a write requires, 0 for none
+	Variant      string // propagation policy, patch type and the like
+	Began, Ended time.Duration
+	// Code is the status of the answer, 0 when there was none: the write happened or not.
+	Code    int
+	Message string  // of a refusal, or of a lost connection
+	Object  *Object // the answer, nil when it is not an object
+}
+
+// Key names the object of a call.
+func (c *Call) Key() string { return history.Key(c.Resource, c.Namespace, c.Name) }
+
+// Done reports whether a call was acknowledged.
+func (c *Call) Done() bool { return c.Code >= 200 && c.Code < 300 }
+
+// Event is a change of an object as a watch of all objects of its resource showed it.
+type Event struct {
+	Type string
+	*Object
+}
+
+// Probe is a question asked at rest whose answer breaks a promise.
+type Probe struct{ Promise, Text string }
+
+// Figures are those of the process.
+type Figures struct {
+	Goroutines, Descriptors, Heap float64
+}
+
+// Stream is a watch of the objects of one definition.
+type Stream struct {
+	Definition string // uid of the definition
+	Watch      *history.Watch
+	Opened     time.Duration
+	Ended      time.Duration // 0 while it is open
+	How        string        // of the end
+}
+
+// Late is a request that did not end in its time, with all goroutines of the server.
+type Late struct {
+	What   string
+	Waited time.Duration
+	Dump   string // file
+}
+
+// Record holds the observations of all clients.
+type Record struct {
+	Calls   []Call
+	History *history.History // of built-in kinds
+	// Customs are the histories of custom objects, by the uid of their definition.
+	Customs map[string]*history.History
+	Streams []Stream
+	// Tape has all changes of built-in kinds in the order of their revisions.
+	Tape []Event
+	// Rest has the objects at rest, by resource.
+	Rest   map[string][]*Object
+	Probes []Probe
+	Late   []Late
+	// Before and After are figures of a server that rests.
+	Before, After Figures
+	// Restarted is set when the server was not one process all the time.
+	Restarted bool
+	Exit      string // what is wrong with the end of the process, "" for nothing
+}
+
+// Journal gathers the observations of clients that work at once.
+type Journal struct {
+	Began time.Time
+	// Recorder has the history of built-in kinds.
+	Recorder history.Recorder
+
+	mu      sync.Mutex
+	record  Record
+	customs map[string]*history.Recorder
+}
+
+// NewJournal returns an empty journal, whose time begins now.
+func NewJournal() *Journal {
+	return &Journal{Began: time.Now(), customs: make(map[string]*history.Recorder)}
+}
+
+// Now is the time since the begin.
+func (j *Journal) Now() time.Duration { return time.Since(j.Began) }
+
+// With changes the record under its lock.
+func (j *Journal) With(change func(r *Record)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change(&j.record)
+}
+
+// Call notes a call.
+func (j *Journal) Call(c Call) { j.With(func(r *Record) { r.Calls = append(r.Calls, c) }) }
+
+// Custom is the recorder for the objects of a definition.
+func (j *Journal) Custom(definition string) *history.Recorder {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.customs[definition] == nil {
+		j.customs[definition] = new(history.Recorder)
+	}
+	return j.customs[definition]
+}
+
+// Record returns the record so far.
+func (j *Journal) Record() *Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := j.record
+	r.History = j.Recorder.History()
+	r.Customs = make(map[string]*history.History)
+	for name, recorder := range j.customs {
+		r.Customs[name] = recorder.History()
+	}
+	return &r
+}

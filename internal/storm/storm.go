@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/storm/area"
+	"github.com/capstan-dev/capstan/internal/storm/program"
+	"github.com/capstan-dev/capstan/internal/storm/record"
+	"github.com/capstan-dev/capstan/internal/storm/site"
+	"github.com/capstan-dev/capstan/internal/storm/stage"
+)
+
+// storm runs a program on a server of its own, and returns what its clients saw.
+func storm(ctx context.Context, p program.Program, binary, dir string) (*record.Record, error) {
+	server, err := site.Start(ctx, site.Options{Binary: binary, Memory: p.Memory, Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	defer server.Kill()
+	open, end := context.WithCancel(ctx)
+	defer end()
+	s := stage.New(open, server)
+	defer s.Close()
+	areas := area.Named(p.Areas)
+	if err := prepare(s, areas); err != nil {
+		return nil, err
+	}
+	if err := s.Record(open); err != nil {
+		return nil, err
+	}
+	work(open, s, p, areas)
+	settle(open, s, areas)
+	end()
+	s.Wait()
+	s.Close()
+	after(s)
+	return s.Result(), nil
+}
+
+// prepare makes the namespaces that are always there and what the areas need.
+func prepare(s *stage.Stage, areas []area.Area) error {
+	admin := s.Client(2000)
+	admin.Quiet = true
+	for _, name := range area.Spaces {
+		call := admin.Do(stage.Request{Verb: "create", Kind: stage.KindOf("namespaces"), Name: name,
+			Body: map[string]any{"metadata": map[string]any{"name": name}}})
+		if !call.Done() {
+			return fmt.Errorf("namespace %s: %d %s", name, call.Code, call.Message)
+		}
+	}
+	for _, a := range areas {
+		if a.Prepare == nil {
+			continue
+		}
+		if err := a.Prepare(admin); err != nil {
+			return fmt.Errorf("area %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// work has every client do its steps.
+func work(ctx context.Context, s *stage.Stage, p program.Program, areas []area.Area) {
+	by := make(map[string]area.Area)
+	for _, a := range areas {
+		by[a.Name] = a
+	}
+	var clients sync.WaitGroup
+	for i, steps := range p.Clients {
+		clients.Go(func() {
+			c := s.Client(i)
+			for _, step := range steps {
+				if ctx.Err() != nil {
+					return
+				}
+				by[step.Area].Do(ctx, c, step)
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// settleLimit bounds the time until the server rests.
+const settleLimit = 10 * time.Second
+
+// settle waits until watches have shown everything, and asks the questions of the areas.
+func settle(ctx context.Context, s *stage.Stage, areas []area.Area) {
+	for _, a := range areas {
+		if a.Rest != nil {
+			a.Rest(ctx, s.Client(3000))
+		}
+	}
+	s.Finish(settleLimit)
+}
+
+// after stops the server and notes a bad end.
+func after(s *stage.Stage) {
+	if err := s.Stop(); err != nil {
+		s.Journal.With(func(r *record.Record) { r.Exit = err.Error() + ": " + s.Tail() })
+	}
+}
