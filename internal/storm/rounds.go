@@ -68,12 +68,3 @@ func show(found []promise.Violation) {
 		fmt.Println("  " + strings.ReplaceAll(v.String(), "\n", "\n    "))
 	}
 }
-
-// names are the promises that are broken.
-func names(found []promise.Violation) map[string]bool {
-	all := make(map[string]bool)
-	for _, v := range found {
-		all[v.Promise] = true
-	}
-	return all
-}

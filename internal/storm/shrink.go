@@ -13,10 +13,10 @@ import (
 // what happens at once is another thing each time.
 const tries = 3
 
-// smaller looks for a program with less to do that breaks one of the same promises, and
-// shows it.
+// smaller looks for a program with less to do that breaks the same promise, the first that
+// was found, and shows it.
 func (o *options) smaller(ctx context.Context, p program.Program, found []promise.Violation, dir string) {
-	wanted, end := names(found), time.Now().Add(o.shrink)
+	wanted, end := found[0].Promise, time.Now().Add(o.shrink)
 	last, best := found, p
 	for progress := true; progress; {
 		progress = false
@@ -43,9 +43,9 @@ func (o *options) smaller(ctx context.Context, p program.Program, found []promis
 	}
 }
 
-// again runs a program some times and returns its findings once it breaks one of the
-// promises.
-func (o *options) again(ctx context.Context, p program.Program, wanted map[string]bool, dir string, end time.Time) []promise.Violation {
+// again runs a program some times and returns its findings once it breaks the
+// promise.
+func (o *options) again(ctx context.Context, p program.Program, wanted string, dir string, end time.Time) []promise.Violation {
 	for range tries {
 		if ctx.Err() != nil || time.Now().After(end) {
 			return nil
@@ -55,7 +55,7 @@ func (o *options) again(ctx context.Context, p program.Program, wanted map[strin
 			return nil
 		}
 		for _, v := range found {
-			if wanted[v.Promise] {
+			if v.Promise == wanted {
 				return found
 			}
 		}

@@ -22,7 +22,7 @@ func storm(ctx context.Context, p program.Program, binary, dir string) (*record.
 	defer server.Kill()
 	open, end := context.WithCancel(ctx)
 	defer end()
-	s := stage.New(open, server)
+	s := stage.New(server)
 	defer s.Close()
 	areas := area.Named(p.Areas)
 	if err := prepare(s, areas); err != nil {
@@ -62,6 +62,9 @@ func prepare(s *stage.Stage, areas []area.Area) error {
 	return nil
 }
 
+// workLimit bounds the time in which clients begin steps.
+const workLimit = time.Minute
+
 // work has every client do its steps.
 func work(ctx context.Context, s *stage.Stage, p program.Program, areas []area.Area) {
 	by := make(map[string]area.Area)
@@ -73,7 +76,7 @@ func work(ctx context.Context, s *stage.Stage, p program.Program, areas []area.A
 		clients.Go(func() {
 			c := s.Client(i)
 			for _, step := range steps {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil || s.Broken() || s.Journal.Now() > workLimit {
 					return
 				}
 				by[step.Area].Do(ctx, c, step)
@@ -89,7 +92,7 @@ const settleLimit = 10 * time.Second
 // settle waits until watches have shown everything, and asks the questions of the areas.
 func settle(ctx context.Context, s *stage.Stage, areas []area.Area) {
 	for _, a := range areas {
-		if a.Rest != nil {
+		if a.Rest != nil && !s.Broken() {
 			a.Rest(ctx, s.Client(3000))
 		}
 	}
@@ -99,6 +102,6 @@ func settle(ctx context.Context, s *stage.Stage, areas []area.Area) {
 // after stops the server and notes a bad end.
 func after(s *stage.Stage) {
 	if err := s.Stop(); err != nil {
-		s.Journal.With(func(r *record.Record) { r.Exit = err.Error() + ": " + s.Tail() })
+		s.Journal.With(func(r *record.Record) { r.Exit = err.Error() })
 	}
 }

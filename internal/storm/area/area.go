@@ -27,7 +27,7 @@ type Area struct {
 
 // All are all areas.
 func All() []Area {
-	return []Area{maps()}
+	return []Area{maps(), definitions(), upgrade()}
 }
 
 // Named are the areas with these names.

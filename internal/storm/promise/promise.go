@@ -21,6 +21,9 @@ func All() []Promise {
 		{"timely", "Every request ends within its time.", timely},
 		{"answered", "No answer is a mistake of the server: a write is done or refused with its reason.", answered},
 		{"linear", "The answers about one object are those of one order of all requests, and each acknowledged write is in it.", linear},
+		{"streams", "A watch of custom objects shows each change once and in order, each acknowledged write, and the same as the others.", streams},
+		{"ended", "A watch ends with its definition, after the DELETED events of all its objects, and not before.", ended},
+		{"survivors", "A definition has only objects that were made after it.", survivors},
 		{"stops", "The server stops within its time when it is asked to.", stops},
 	}
 }
@@ -47,11 +50,6 @@ func Check(r *record.Record) (all []Violation) {
 	}
 	if r.History != nil {
 		all = append(all, history.Check(r.History)...)
-	}
-	for definition, h := range r.Customs {
-		for _, v := range history.Check(h) {
-			all = append(all, Violation{Promise: v.Promise, Text: "objects of definition " + definition + ": " + v.Text})
-		}
 	}
 	probes := make(map[string][]string)
 	for _, p := range r.Probes {

@@ -30,10 +30,10 @@ type Call struct {
 }
 
 // Key names the object of a call.
-func (c *Call) Key() string { return history.Key(c.Resource, c.Namespace, c.Name) }
+func (c Call) Key() string { return history.Key(c.Resource, c.Namespace, c.Name) }
 
 // Done reports whether a call was acknowledged.
-func (c *Call) Done() bool { return c.Code >= 200 && c.Code < 300 }
+func (c Call) Done() bool { return c.Code >= 200 && c.Code < 300 }
 
 // Event is a change of an object as a watch of all objects of its resource showed it.
 type Event struct {
@@ -49,13 +49,14 @@ type Figures struct {
 	Goroutines, Descriptors, Heap float64
 }
 
-// Stream is a watch of the objects of one definition.
+// Stream is a watch of all objects of one definition, from their state.
 type Stream struct {
-	Definition string // uid of the definition
+	Definition string // its uid
+	Resource   string
 	Watch      *history.Watch
 	Opened     time.Duration
 	Ended      time.Duration // 0 while it is open
-	How        string        // of the end
+	Whole      bool          // ended by the server as it should, not broken off
 }
 
 // Late is a request that did not end in its time, with all goroutines of the server.
@@ -69,8 +70,6 @@ type Late struct {
 type Record struct {
 	Calls   []Call
 	History *history.History // of built-in kinds
-	// Customs are the histories of custom objects, by the uid of their definition.
-	Customs map[string]*history.History
 	Streams []Stream
 	// Tape has all changes of built-in kinds in the order of their revisions.
 	Tape []Event
@@ -91,15 +90,12 @@ type Journal struct {
 	// Recorder has the history of built-in kinds.
 	Recorder history.Recorder
 
-	mu      sync.Mutex
-	record  Record
-	customs map[string]*history.Recorder
+	mu     sync.Mutex
+	record Record
 }
 
-// NewJournal returns an empty journal, whose time begins now.
-func NewJournal() *Journal {
-	return &Journal{Began: time.Now(), customs: make(map[string]*history.Recorder)}
-}
+// NewJournal returns an empty journal. Its time begins now.
+func NewJournal() *Journal { return &Journal{Began: time.Now()} }
 
 // Now is the time since the begin.
 func (j *Journal) Now() time.Duration { return time.Since(j.Began) }
@@ -114,25 +110,11 @@ func (j *Journal) With(change func(r *Record)) {
 // Call notes a call.
 func (j *Journal) Call(c Call) { j.With(func(r *Record) { r.Calls = append(r.Calls, c) }) }
 
-// Custom is the recorder for the objects of a definition.
-func (j *Journal) Custom(definition string) *history.Recorder {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.customs[definition] == nil {
-		j.customs[definition] = new(history.Recorder)
-	}
-	return j.customs[definition]
-}
-
 // Record returns the record so far.
 func (j *Journal) Record() *Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	r := j.record
 	r.History = j.Recorder.History()
-	r.Customs = make(map[string]*history.History)
-	for name, recorder := range j.customs {
-		r.Customs[name] = recorder.History()
-	}
 	return &r
 }

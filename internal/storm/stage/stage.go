@@ -23,8 +23,6 @@ const Patience = site.RequestLimit + 10*time.Second
 type Stage struct {
 	*site.Site
 	Journal *record.Journal
-	// Running ends when the clients are to end.
-	Running context.Context
 
 	marks      atomic.Int64
 	transports [2]*http.Transport
@@ -36,8 +34,8 @@ type Stage struct {
 }
 
 // New returns the stage on a server.
-func New(ctx context.Context, s *site.Site) *Stage {
-	return &Stage{Site: s, Journal: record.NewJournal(), Running: ctx, transports: [2]*http.Transport{site.Transport(false), site.Transport(true)}, tapes: make(map[string]*history.Watch)}
+func New(s *site.Site) *Stage {
+	return &Stage{Site: s, Journal: record.NewJournal(), transports: [2]*http.Transport{site.Transport(false), site.Transport(true)}, tapes: make(map[string]*history.Watch)}
 }
 
 // Mark is a new text, which tells a write from all others.
@@ -55,6 +53,12 @@ func (s *Stage) Follow(run func()) { s.followers.Go(run) }
 
 // Wait waits until all watchers have ended.
 func (s *Stage) Wait() { s.followers.Wait() }
+
+// Broken reports whether a request was late: others would wait as long.
+func (s *Stage) Broken() (is bool) {
+	s.Journal.With(func(r *record.Record) { is = len(r.Late) > 0 })
+	return is
+}
 
 // late notes a request that has not ended in its time. The goroutines are written down
 // once.

@@ -31,6 +31,8 @@ type Watching struct {
 	Plain bool
 	Into  *history.Recorder
 	Each  func(record.Event)
+	// Opened is asked once the server has begun to answer; the client leaves at false.
+	Opened func(*history.Watch) bool
 }
 
 // The ends of a watch other than by a lost connection, whose error is any other.
@@ -83,6 +85,9 @@ func (c *Client) Watch(ctx context.Context, w Watching) (*history.Watch, error) 
 		return nil, errExpired
 	case resp.StatusCode != http.StatusOK:
 		return nil, errRefused
+	}
+	if w.Opened != nil && !w.Opened(record) {
+		return nil, errLeft
 	}
 	w.Into.Watch(record)
 	err = w.read(resp.Body, record)
