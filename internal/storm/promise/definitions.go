@@ -23,6 +23,8 @@ func lives(r *record.Record, resource string) map[string]life {
 		switch {
 		case e.Type == history.Deleted:
 			l.until = e.Revision
+		case l.from == 0 && e.Initial:
+			l.from = 1 // or later
 		case l.from == 0:
 			l.from = e.Revision
 		}

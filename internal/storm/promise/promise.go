@@ -24,6 +24,12 @@ func All() []Promise {
 		{"streams", "A watch of custom objects shows each change once and in order, each acknowledged write, and the same as the others.", streams},
 		{"ended", "A watch ends with its definition, after the DELETED events of all its objects, and not before.", ended},
 		{"survivors", "A definition has only objects that were made after it.", survivors},
+		{"housed", "Nothing lives in a namespace that is gone, or not made yet; and a deletion of a namespace ends.", housed},
+		{"owned", "No two services have the same address or node port.", owned},
+		{"bounded", "No write makes more objects than a quota allows, and no quota is charged above its bound.", bounded},
+		{"charged", "At rest a quota says how many objects there are, and has the bounds of its spec.", charged},
+		{"collected", "At rest nothing is there whose owners are gone, and no deletion is open.", collected},
+		{"sheltered", "Nothing is collected while an owner is there.", sheltered},
 		{"stops", "The server stops within its time when it is asked to.", stops},
 	}
 }

@@ -37,7 +37,8 @@ func (c Call) Done() bool { return c.Code >= 200 && c.Code < 300 }
 
 // Event is a change of an object as a watch of all objects of its resource showed it.
 type Event struct {
-	Type string
+	Type    string
+	Initial bool // what was there when the watch began
 	*Object
 }
 

@@ -25,7 +25,7 @@ func (s *Stage) Record(ctx context.Context) error {
 			return errors.New("no list of " + kind.Resource)
 		}
 		for _, o := range items {
-			s.tape(record.Event{Type: history.Added, Object: o})
+			s.tape(record.Event{Type: history.Added, Initial: true, Object: o})
 		}
 		w.Base, w.From = list, list.Revision
 		s.Follow(func() { c.resume(ctx, w) })
@@ -83,6 +83,12 @@ func (s *Stage) Finish(limit time.Duration) {
 		if list != nil && (s.until == 0 || list.Revision < s.until) {
 			s.until = list.Revision
 		}
+		s.Journal.With(func(r *record.Record) {
+			if r.Rest == nil {
+				r.Rest = make(map[string][]*record.Object)
+			}
+			r.Rest[kind.Resource] = items
+		})
 		for _, o := range items {
 			want[o.Key()] = o.Revision
 		}
