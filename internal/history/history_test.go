@@ -277,3 +277,20 @@ func random(r *rand.Rand) *History {
 	}
 	return h
 }
+
+// TestAmbiguousBegin: an ADDED event that may be the state or a change is the state when
+// changes before it would be missing otherwise.
+func TestAmbiguousBegin(t *testing.T) {
+	x1, y2, x4 := inRed("x", "web", 1), inRed("y", "web", 2), inRed("x", "web", 4)
+	all := Options{Resource: "configmaps"}
+	w := &Watch{Name: "late", Options: all, Events: []Event{{Type: Added, State: x1}, {Type: Modified, State: x4}}}
+	h := &History{Watches: []*Watch{w, {Name: "all", Options: all, Until: 4, Events: []Event{{Type: Added, State: x1}, {Type: Added, State: y2}, {Type: Deleted, State: at(y2, 3)}, {Type: Modified, State: x4}}}}}
+	if wrong := Check(h); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+	w.Events = w.Events[:1]
+	w.Events = append(w.Events, Event{Type: Bookmark, State: State{Revision: 2}})
+	if wrong := Check(h); len(wrong) == 0 {
+		t.Error("a bookmark comes before the change that it covers, and nothing is found")
+	}
+}

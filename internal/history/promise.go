@@ -1,6 +1,9 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Promise is a guarantee that clients rely on.
 type Promise struct {
@@ -73,7 +76,8 @@ type begin struct {
 
 // begin finds the revision of the initial events of a watch. Without a closing bookmark,
 // the initial events are those leading ADDED events that are the state at some revision
-// after which the watch's other events follow.
+// after which the watch's other events follow, all of them if possible: an ADDED event may
+// be the state or a change.
 func (l *Ledger) begin(w *Watch) begin {
 	if w.From > 0 {
 		return begin{at: w.From, known: true}
@@ -95,13 +99,31 @@ func (l *Ledger) begin(w *Watch) begin {
 		least--
 	}
 	for _, notBefore := range []uint64{w.NotBefore, 0} { // see fresh
+		var possible []begin
 		for k := least; k <= leading; k++ {
 			if at, ok := l.stateOf(w, k, max(newest[k], notBefore)); ok {
-				return begin{k, k, at, true}
+				possible = append(possible, begin{k, k, at, true})
 			}
+		}
+		if i := slices.IndexFunc(possible, func(b begin) bool { return l.follows(w, b) }); i >= 0 {
+			return possible[i]
+		}
+		if len(possible) > 0 {
+			return possible[0]
 		}
 	}
 	return begin{initial: leading, skip: leading, at: newest[leading]}
+}
+
+// follows reports whether a watch shows all changes between a begin and its last event.
+func (l *Ledger) follows(w *Watch, b begin) bool {
+	shown := 0
+	for _, e := range w.Events[b.skip:] {
+		if e.Type != Bookmark {
+			shown++
+		}
+	}
+	return shown == len(l.Events(&w.Options, b.at, w.last(b.skip)))
 }
 
 // stateOf returns a revision, not before another, whose state is the first k events of a
