@@ -8,6 +8,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/storm/area"
 	"github.com/capstan-dev/capstan/internal/storm/program"
+	"github.com/capstan-dev/capstan/internal/storm/promise"
 	"github.com/capstan-dev/capstan/internal/storm/record"
 	"github.com/capstan-dev/capstan/internal/storm/site"
 	"github.com/capstan-dev/capstan/internal/storm/stage"
@@ -28,6 +29,10 @@ func storm(ctx context.Context, p program.Program, binary, dir string) (*record.
 	if err := prepare(s, areas); err != nil {
 		return nil, err
 	}
+	before, err := server.Figures(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.Record(open); err != nil {
 		return nil, err
 	}
@@ -36,7 +41,7 @@ func storm(ctx context.Context, p program.Program, binary, dir string) (*record.
 	end()
 	s.Wait()
 	s.Close()
-	after(s)
+	after(ctx, s, before)
 	return s.Result(), nil
 }
 
@@ -99,9 +104,20 @@ func settle(ctx context.Context, s *stage.Stage, areas []area.Area) {
 	s.Finish(settleLimit)
 }
 
-// after stops the server and notes a bad end.
-func after(s *stage.Stage) {
-	if err := s.Stop(); err != nil {
-		s.Journal.With(func(r *record.Record) { r.Exit = err.Error() })
+// after compares the figures of the server, which nobody uses any more, with those before,
+// stops it and notes a bad end.
+func after(ctx context.Context, s *stage.Stage, before record.Figures) {
+	var now record.Figures
+	for end := time.Now().Add(settleLimit); !s.Broken(); time.Sleep(100 * time.Millisecond) {
+		now, _ = s.Figures(ctx) // without figures there is nothing to compare
+		if len(promise.Grown(before, now)) == 0 || time.Now().After(end) {
+			break
+		}
 	}
+	err := s.Stop()
+	s.Journal.With(func(r *record.Record) {
+		if r.Before, r.After = before, now; err != nil {
+			r.Exit = err.Error()
+		}
+	})
 }

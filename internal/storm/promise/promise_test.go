@@ -79,18 +79,28 @@ func example() *record.Record {
 	}
 	wrote := record.Call{Verb: "patch", Resource: "d0s", Namespace: "red", Name: "a", Mark: "x", Began: 5, Ended: 6, Code: 200,
 		Object: made("d0s", "red", "a", "u-a", 15, fmt.Sprintf(`meta:"annotations":{%q:"x"}`, history.MarkAnnotation))}
+	binding := func(began int, verb string, code int) record.Call {
+		return record.Call{Verb: verb, Resource: "rolebindings", Namespace: "red", Name: Binding + "ann", Code: code, Began: time.Duration(began), Ended: time.Duration(began + 5)}
+	}
+	ask := func(began, code int) record.Call {
+		c := call(began, "get", "any", "", code, nil)
+		c.User = "ann"
+		return c
+	}
+	managed := made("configmaps", "red", "managed", "u-managed", 80, `meta:"labels":{"app":"web"},"managedFields":[{"manager":"a","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}]`)
 	return &record.Record{
 		History: &history.History{},
 		Calls: []record.Call{
 			call(1, "create", "m-0", "m1", 201, marked("m-0", 5, "m1")), call(3, "get", "m-0", "", 200, marked("m-0", 5, "m1")),
 			call(5, "patch", "m-0", "m2", 200, marked("m-0", 6, "m2")), call(7, "delete", "m-0", "", 200, nil), call(9, "get", "m-0", "", 404, nil),
 			wrote, {Verb: "delete", Resource: "configmaps", Namespace: "red", Name: "o", Code: 200, Began: 20, Ended: 21},
+			binding(30, "create", 201), ask(40, 404), binding(50, "delete", 200), ask(52, 404), ask(60, 403), binding(70, "create", 201), ask(72, 403), ask(80, 404),
 		},
 		Tape: []record.Event{
 			add(red), add(green), add(inside), gone(again(inside, 4)), gone(again(green, 5)),
 			add(d0), add(d1), gone(again(d0, 19)),
 			add(serving("s", 30, "10.9.0.2", 30001)), gone(again(serving("s", 31, "10.9.0.2", 30001), 31)), add(serving("v", 32, "10.9.0.2", 30001)),
-			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept),
+			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept), add(managed),
 			add(green2), add(quota(101, 0)), mod(quota(200, 1)), add(inside2),
 		},
 		Streams: []record.Stream{
@@ -116,6 +126,9 @@ func TestPromises(t *testing.T) {
 	}
 	without := func(r *record.Record, kind, key string) {
 		r.Tape = slices.Delete(r.Tape, tape(r, kind, key), tape(r, kind, key)+1)
+	}
+	ask60 := func(r *record.Record) int {
+		return slices.IndexFunc(r.Calls, func(c record.Call) bool { return c.User == "ann" && c.Began == 60 })
 	}
 	tested := make(map[string]bool)
 	for _, test := range []struct {
@@ -164,6 +177,15 @@ func TestPromises(t *testing.T) {
 		{"charged", "a charge that is not given back", func(r *record.Record) { r.Rest["podtemplates"] = r.Rest["podtemplates"][1:] }},
 		{"collected", "nobody collects what has no owner", func(r *record.Record) { r.Rest["configmaps"] = nil }},
 		{"sheltered", "an object with an owner is collected", func(r *record.Record) { r.Tape = append(r.Tape, gone(owning("kept", "stays", 300))) }},
+		{"revoked", "a right counts after it was taken away", func(r *record.Record) { r.Calls[ask60(r)].Code = 404 }},
+		{"granted", "a right that was given does not count", func(r *record.Record) { r.Calls[len(r.Calls)-1].Code = 403 }},
+		{"fields", "a field without an owner", func(r *record.Record) {
+			r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.ManagedFields[0].Fields = nil
+		}},
+		{"fields", "an owner of no field", func(r *record.Record) { r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.Labels = nil }},
+		{"returned", "goroutines stay", func(r *record.Record) {
+			r.Before, r.After = record.Figures{Goroutines: 100}, record.Figures{Goroutines: 300}
+		}},
 		{"stops", "a stop hangs", func(r *record.Record) { r.Exit = "it did not stop" }},
 	} {
 		r := example()

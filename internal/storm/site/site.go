@@ -215,15 +215,3 @@ func (s *Site) end(signal os.Signal) error {
 	dump := s.quit(cmd, ended)
 	return errors.New("the server did not stop within its time; its goroutines are in " + dump)
 }
-
-// Ended reports whether the process is gone.
-func (s *Site) Ended() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
-}

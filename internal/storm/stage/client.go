@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/history"
@@ -70,6 +72,10 @@ func (c *Client) Do(q Request) record.Call {
 	call.Began = c.Journal.Now()
 	code, text, err := c.Send(methods[q.Verb], q.path(), q.ContentType, q.Body)
 	call.Ended, call.Code = c.Journal.Now(), code
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		time.Sleep(retry) // there is no server for a while, so nothing happened
+		return call
+	}
 	switch {
 	case err != nil:
 		call.Message = err.Error()

@@ -27,6 +27,8 @@ type Stage struct {
 	marks      atomic.Int64
 	transports [2]*http.Transport
 	followers  sync.WaitGroup
+	fault      sync.Mutex
+	faults     int // under fault
 	dumped     sync.Once
 	tapes      map[string]*history.Watch // the last one of each kind, under the journal's lock
 	until      uint64                    // the revision up to which they have shown everything

@@ -1,0 +1,46 @@
+package area
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/capstan-dev/capstan/internal/storm/program"
+	"github.com/capstan-dev/capstan/internal/storm/promise"
+	"github.com/capstan-dev/capstan/internal/storm/site"
+	"github.com/capstan-dev/capstan/internal/storm/stage"
+)
+
+// rights is the area of bindings that are made and deleted while their users ask.
+func rights() Area {
+	return Area{Name: "rights", Weight: 5, Prepare: prepareRights, Do: doRights, Draw: func(r *rand.Rand) program.Step {
+		return pick(r, weighted{"give", 15}, weighted{"take", 15}, weighted{"ask", 50})
+	}}
+}
+
+func prepareRights(c *stage.Client) error {
+	call := c.Do(stage.Request{Verb: "create", Kind: stage.KindOf("roles"), Namespace: Spaces[0], Body: object{"metadata": object{"name": "reader"},
+		"rules": []object{{"apiGroups": []string{""}, "resources": []string{"configmaps"}, "verbs": []string{"get"}}}}})
+	if !call.Done() {
+		return fmt.Errorf("role: %s", call.Message)
+	}
+	return nil
+}
+
+func doRights(_ context.Context, c *stage.Client, s program.Step) {
+	user := site.Users[s.A%len(site.Users)]
+	binding := stage.Request{Kind: stage.KindOf("rolebindings"), Namespace: Spaces[0], Name: promise.Binding + user}
+	switch s.Op {
+	case "give":
+		binding.Verb, binding.Body = "create", object{"metadata": object{"name": binding.Name}, "roleRef": object{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+			"subjects": []object{{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}}}
+		c.Do(binding)
+	case "take":
+		binding.Verb = "delete"
+		c.Do(binding)
+	case "ask":
+		as := *c
+		as.User = user
+		as.Do(stage.Request{Verb: "get", Kind: stage.KindOf("configmaps"), Namespace: Spaces[0], Name: "any"})
+	}
+}

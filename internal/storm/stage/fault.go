@@ -1,0 +1,34 @@
+package stage
+
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/internal/storm/record"
+)
+
+// mostFaults bounds the faults of one storm: each takes time from the clients.
+const mostFaults = 8
+
+// Fault does something to the process, one thing at a time and not more often than is
+// useful.
+func (s *Stage) Fault(do func()) {
+	if !s.fault.TryLock() {
+		return
+	}
+	defer s.fault.Unlock()
+	if s.faults++; s.faults <= mostFaults {
+		do()
+	}
+}
+
+// Restart ends the process and starts it again. A bad end, and a start that fails, are
+// noted.
+func (s *Stage) Restart(ctx context.Context, end func() error) {
+	s.Journal.With(func(r *record.Record) { r.Restarted = true })
+	if err := end(); err != nil {
+		s.Probe("stops", "%v", err)
+	}
+	if err := s.Launch(ctx); err != nil && ctx.Err() == nil {
+		s.Probe("starts", "%v", err)
+	}
+}
