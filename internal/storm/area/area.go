@@ -27,7 +27,7 @@ type Area struct {
 
 // All are all areas.
 func All() []Area {
-	return []Area{maps(), definitions(), upgrade(), namespaces(), quotas(), services(), owners(), rights(), faults()}
+	return []Area{maps(), definitions(), upgrade(), namespaces(), quotas(), services(), owners(), rights(), pods(), hooks(), faults()}
 }
 
 // Named are the areas with these names.

@@ -8,6 +8,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/storm/record"
 )
 
+// Hooked is the label that webhooks set: nobody owns the changes of admission.
+const Hooked = "hooked"
+
 // fields compares the labels, annotations and data of config maps with the fields that
 // their managers own.
 func fields(r *record.Record) (wrong []string) {
@@ -34,7 +37,7 @@ func fields(r *record.Record) (wrong []string) {
 				}
 			}
 			for name := range part.has {
-				if !owned[name] {
+				if !owned[name] && name != Hooked {
 					wrong = append(wrong, fmt.Sprintf("%s@%d: nobody owns %v %s", e.Key(), e.Revision, part.path, name))
 				}
 				delete(owned, name)

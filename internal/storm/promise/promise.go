@@ -33,6 +33,9 @@ func All() []Promise {
 		{"revoked", "A right that was taken away before a request began does not count for it.", revoked},
 		{"granted", "A right that was given before a request began counts for it.", granted},
 		{"fields", "The managers of an object own exactly the fields that it has.", fields},
+		{"bound", "A pod is bound once.", bound},
+		{"budgeted", "A budget never allows less than no disruption.", budgeted},
+		{"stored", "An object in an answer is a state that the watches show.", stored},
 		{"returned", "At rest the server has as many goroutines, open files and bytes as before.", returned},
 		{"stops", "The server stops within its time when it is asked to.", stops},
 	}

@@ -28,7 +28,7 @@ func made(resource, namespace, name, uid string, revision int, rest string) *rec
 }
 
 func marked(name string, revision int, mark string) *record.Object {
-	return made("configmaps", "red", name, "u-"+name, revision, fmt.Sprintf(`meta:"annotations":{%q:%q}`, history.MarkAnnotation, mark))
+	return made("configmaps", "red", name, "u-"+name, revision, fmt.Sprintf(`meta:"annotations":{%q:%q},"managedFields":[{"fieldsV1":{"f:metadata":{"f:annotations":{"f:%s":{}}}}}]`, history.MarkAnnotation, mark, history.MarkAnnotation))
 }
 
 func add(o *record.Object) record.Event  { return record.Event{Type: history.Added, Object: o} }
@@ -47,6 +47,10 @@ const limits = `"spec":{"hard":{"count/podtemplates":"1"}},"status":{"hard":{"co
 
 func serving(name string, revision int, ip string, port int) *record.Object {
 	return made("services", "red", name, "u-"+name, revision, fmt.Sprintf(`"spec":{"type":"NodePort","clusterIPs":[%q],"ports":[{"protocol":"TCP","nodePort":%d}]}`, ip, port))
+}
+
+func pod(revision int, node string) *record.Object {
+	return made("pods", "red", "web", "u-web", revision, fmt.Sprintf(`"spec":{"nodeName":%q}`, node))
 }
 
 func owning(name, owner string, revision int) *record.Object {
@@ -95,12 +99,13 @@ func example() *record.Record {
 			call(5, "patch", "m-0", "m2", 200, marked("m-0", 6, "m2")), call(7, "delete", "m-0", "", 200, nil), call(9, "get", "m-0", "", 404, nil),
 			wrote, {Verb: "delete", Resource: "configmaps", Namespace: "red", Name: "o", Code: 200, Began: 20, Ended: 21},
 			binding(30, "create", 201), ask(40, 404), binding(50, "delete", 200), ask(52, 404), ask(60, 403), binding(70, "create", 201), ask(72, 403), ask(80, 404),
+			{Verb: "create", Resource: "pods", Sub: "binding", Namespace: "red", Name: "web", Code: 201},
 		},
 		Tape: []record.Event{
 			add(red), add(green), add(inside), gone(again(inside, 4)), gone(again(green, 5)),
 			add(d0), add(d1), gone(again(d0, 19)),
 			add(serving("s", 30, "10.9.0.2", 30001)), gone(again(serving("s", 31, "10.9.0.2", 30001), 31)), add(serving("v", 32, "10.9.0.2", 30001)),
-			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept), add(managed),
+			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept), add(managed), add(marked("m-0", 5, "m1")), mod(marked("m-0", 6, "m2")), add(pod(90, "")), mod(pod(91, "n1")),
 			add(green2), add(quota(101, 0)), mod(quota(200, 1)), add(inside2),
 		},
 		Streams: []record.Stream{
@@ -178,11 +183,17 @@ func TestPromises(t *testing.T) {
 		{"collected", "nobody collects what has no owner", func(r *record.Record) { r.Rest["configmaps"] = nil }},
 		{"sheltered", "an object with an owner is collected", func(r *record.Record) { r.Tape = append(r.Tape, gone(owning("kept", "stays", 300))) }},
 		{"revoked", "a right counts after it was taken away", func(r *record.Record) { r.Calls[ask60(r)].Code = 404 }},
-		{"granted", "a right that was given does not count", func(r *record.Record) { r.Calls[len(r.Calls)-1].Code = 403 }},
+		{"granted", "a right that was given does not count", func(r *record.Record) { r.Calls[len(r.Calls)-2].Code = 403 }},
 		{"fields", "a field without an owner", func(r *record.Record) {
 			r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.ManagedFields[0].Fields = nil
 		}},
 		{"fields", "an owner of no field", func(r *record.Record) { r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.Labels = nil }},
+		{"bound", "two bindings of one pod", func(r *record.Record) { r.Calls = append(r.Calls, r.Calls[len(r.Calls)-1]) }},
+		{"bound", "a pod moves", func(r *record.Record) { r.Tape = append(r.Tape, mod(pod(92, "n2"))) }},
+		{"budgeted", "a budget is overdrawn", func(r *record.Record) {
+			r.Tape = append(r.Tape, add(made("poddisruptionbudgets", "red", "b", "u-b", 93, `"status":{"disruptionsAllowed":-1}`)))
+		}},
+		{"stored", "an acknowledged write is lost", func(r *record.Record) { without(r, "MODIFIED", "configmaps/red/m-0") }},
 		{"returned", "goroutines stay", func(r *record.Record) {
 			r.Before, r.After = record.Figures{Goroutines: 100}, record.Figures{Goroutines: 300}
 		}},

@@ -38,7 +38,7 @@ func (c Call) Done() bool { return c.Code >= 200 && c.Code < 300 }
 // Event is a change of an object as a watch of all objects of its resource showed it.
 type Event struct {
 	Type    string
-	Initial bool // what was there when the watch began
+	Initial bool // there when the watch began
 	*Object
 }
 
@@ -80,7 +80,7 @@ type Record struct {
 	Late   []Late
 	// Before and After are figures of a server that rests.
 	Before, After Figures
-	// Restarted is set when the server was not one process all the time.
+	// Restarted is set when several processes were the server, one after the other.
 	Restarted bool
 	Exit      string // what is wrong with the end of the process, "" for nothing
 }
