@@ -14,7 +14,8 @@ import (
 
 const customGroup = "storm.test"
 
-// definitionCount is the number of names that clients fight for.
+// definitionCount is the number of names that clients fight for. Watches may end when a
+// version is dropped, which only the last of them does, whose objects nobody watches.
 const definitionCount = 3
 
 // definitions is the area of custom resource definitions that are made, changed, deleted
@@ -33,6 +34,9 @@ func custom(prefix string, i int, version string) stage.Kind {
 
 func definitionName(k stage.Kind) string { return k.Resource + "." + k.Group }
 
+// twoVersions is the bit of the form of a definition that has a second version.
+const twoVersions = 4
+
 // definition is one of the forms of a definition: with other properties, columns,
 // versions, or stored in another version.
 func definition(k stage.Kind, form int) object {
@@ -49,7 +53,7 @@ func definition(k stage.Kind, form int) object {
 		return v
 	}
 	versions := []object{version("v1", form&12 != 12)}
-	if form&4 != 0 {
+	if form&twoVersions != 0 {
 		versions = append(versions, version("v2", form&12 == 12))
 	}
 	return object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": definitionName(k)},
@@ -62,12 +66,18 @@ func doDefinitions(ctx context.Context, c *stage.Client, s program.Step) {
 		kind.Version = "v2"
 	}
 	def := stage.Request{Kind: stage.KindOf("customresourcedefinitions"), Name: definitionName(kind)}
+	form := s.C % 16
+	if s.A%definitionCount < definitionCount-1 {
+		form |= twoVersions
+	} else if s.Op == "watch" {
+		return
+	}
 	switch s.Op {
 	case "make":
-		def.Verb, def.Body = "create", definition(kind, s.C%16)
+		def.Verb, def.Body = "create", definition(kind, form)
 		c.Do(def)
 	case "change":
-		change(c, def, kind, s.C%16)
+		change(c, def, kind, form)
 	case "drop":
 		def.Verb = "delete"
 		c.Do(def)

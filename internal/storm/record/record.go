@@ -82,7 +82,7 @@ type Record struct {
 	Before, After Figures
 	// Restarted is set when several processes were the server, one after the other.
 	Restarted bool
-	Exit      string // what is wrong with the end of the process, "" for nothing
+	Exit      string // the mistake in the end of the process, "" for none
 }
 
 // Journal gathers the observations of clients that work at once.
