@@ -30,7 +30,8 @@ func binary(t *testing.T) string {
 func TestStorm(t *testing.T) {
 	server := binary(t)
 	for seed := range uint64(2) {
-		p := area.Draw(seed, area.Size{Clients: 8, Steps: 60}, []string{"maps", "upgrade", "namespaces", "owners", "quotas", "services", "rights", "pods", "faults"})
+		p := area.Draw(seed, area.Size{Clients: 8, Steps: 60}, []string{"maps", "upgrade", "namespaces", "owners", "quotas", "services", "rights",
+			"pods", "faults"})
 		p.Memory = seed == 0
 		r, err := storm(t.Context(), p, server, t.TempDir())
 		if err != nil {

@@ -46,7 +46,8 @@ func definition(k stage.Kind, form int) object {
 	}
 	version := func(name string, storage bool) object {
 		v := object{"name": name, "served": true, "storage": storage, "subresources": object{"status": object{}},
-			"schema": object{"openAPIV3Schema": object{"type": "object", "properties": object{"spec": object{"type": "object", "properties": spec}, "status": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}
+			"schema": object{"openAPIV3Schema": object{"type": "object", "properties": object{"spec": object{"type": "object", "properties": spec},
+				"status": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}
 		if form&2 != 0 {
 			v["additionalPrinterColumns"] = []object{{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}}
 		}
@@ -57,7 +58,8 @@ func definition(k stage.Kind, form int) object {
 		versions = append(versions, version("v2", form&12 == 12))
 	}
 	return object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": definitionName(k)},
-		"spec": object{"group": k.Group, "scope": "Namespaced", "names": object{"plural": k.Resource, "singular": k.Resource[:len(k.Resource)-1], "kind": k.Kind, "listKind": k.Kind + "List"}, "versions": versions}}
+		"spec": object{"group": k.Group, "scope": "Namespaced", "names": object{"plural": k.Resource, "singular": k.Resource[:len(k.Resource)-1],
+			"kind": k.Kind, "listKind": k.Kind + "List"}, "versions": versions}}
 }
 
 func doDefinitions(ctx context.Context, c *stage.Client, s program.Step) {
@@ -151,7 +153,8 @@ func restDefinitions(ctx context.Context, c *stage.Client) {
 		}
 		list, items := c.List(stage.Watching{Kind: kind, Into: new(history.Recorder)}, 0)
 		if list == nil || len(items) > 0 {
-			c.Probe("gone", "definition %s was gone and is made again, and %d objects of the earlier one are there, like %s", def.Name, len(items), first(items))
+			c.Probe("gone", "definition %s was gone and is made again, and %d objects of the earlier one are there, like %s", def.Name, len(items),
+				first(items))
 		}
 	}
 }

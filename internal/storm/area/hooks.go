@@ -80,7 +80,8 @@ func review(w http.ResponseWriter, r *http.Request) {
 // hookKind is the kind of webhooks that a step means.
 func hookKind(n int) stage.Kind {
 	if n%2 == 0 {
-		return stage.Kind{Resource: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", Group: "admissionregistration.k8s.io", Version: "v1"}
+		return stage.Kind{Resource: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", Group: "admissionregistration.k8s.io",
+			Version: "v1"}
 	}
 	return stage.Kind{Resource: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", Group: "admissionregistration.k8s.io", Version: "v1"}
 }
@@ -97,9 +98,11 @@ func hooked(n int, mutating bool) []object {
 		path = of(n, "sluggish", "fail", "mutate", "mutate")
 	}
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return []object{{"name": "one.storm.test", "failurePolicy": "Ignore", "timeoutSeconds": hookLimit, "sideEffects": "None", "admissionReviewVersions": []string{"v1"},
-		"clientConfig": object{"url": s.URL + "/" + path, "caBundle": authority},
-		"rules":        []object{{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"configmaps", "services"}, "operations": []string{"CREATE", "UPDATE"}}}}}
+	return []object{{"name": "one.storm.test", "failurePolicy": "Ignore", "timeoutSeconds": hookLimit, "sideEffects": "None",
+		"admissionReviewVersions": []string{"v1"},
+		"clientConfig":            object{"url": s.URL + "/" + path, "caBundle": authority},
+		"rules": []object{{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"configmaps", "services"},
+			"operations": []string{"CREATE", "UPDATE"}}}}}
 }
 
 func doHooks(_ context.Context, c *stage.Client, s program.Step) {

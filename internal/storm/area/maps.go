@@ -103,7 +103,8 @@ func patch(q stage.Request, app string) any {
 		return object{"metadata": object{"labels": object{"app": app}, "annotations": object{history.MarkAnnotation: q.Mark}}, "data": object{"mark": q.Mark}}
 	}
 	set := func(path string, value any) object { return object{"op": "add", "path": path, "value": value} }
-	return []object{set("/metadata/labels", object{"app": app}), set("/metadata/annotations", object{history.MarkAnnotation: q.Mark}), set("/data", object{"mark": q.Mark})}
+	return []object{set("/metadata/labels", object{"app": app}), set("/metadata/annotations", object{history.MarkAnnotation: q.Mark}), set("/data",
+		object{"mark": q.Mark})}
 }
 
 // apply makes a request an apply of a manager, who also owns an entry of the data.

@@ -23,7 +23,8 @@ func namespaces() Area {
 func doNamespaces(_ context.Context, c *stage.Client, s program.Step) {
 	name := fmt.Sprintf("n-%d", s.A%namespaceCount)
 	space := stage.Request{Kind: stage.KindOf("namespaces"), Name: name}
-	inside := stage.Request{Kind: stage.KindOf(of(s.B, "configmaps", "podtemplates", "roles", "deployments", "services")), Namespace: name, Name: fmt.Sprintf("i-%d", s.C%5), Mark: c.Mark()}
+	inside := stage.Request{Kind: stage.KindOf(of(s.B, "configmaps", "podtemplates", "roles", "deployments", "services")), Namespace: name,
+		Name: fmt.Sprintf("i-%d", s.C%5), Mark: c.Mark()}
 	switch s.Op {
 	case "make":
 		space.Verb, space.Body = "create", object{"metadata": object{"name": name}}

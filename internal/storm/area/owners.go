@@ -15,7 +15,8 @@ import (
 // owners is the area of objects with owners, which come and go by every policy.
 func owners() Area {
 	return Area{Name: "owners", Weight: 6, Do: doOwners, Rest: restOwners, Draw: func(r *rand.Rand) program.Step {
-		return pick(r, weighted{"own", 20}, weighted{"depend", 40}, weighted{"drop", 15}, weighted{"adopt", 10}, weighted{"finalize", 3}, weighted{"release", 5})
+		return pick(r, weighted{"own", 20}, weighted{"depend", 40}, weighted{"drop", 15}, weighted{"adopt", 10}, weighted{"finalize", 3},
+			weighted{"release", 5})
 	}}
 }
 
@@ -64,8 +65,10 @@ func restOwners(_ context.Context, c *stage.Client) {
 	_, all := c.List(stage.Watching{Kind: stage.KindOf("podtemplates"), Into: new(history.Recorder)}, 0)
 	for _, o := range all {
 		if len(o.Meta.Finalizers) > 0 {
-			c.Do(stage.Request{Verb: "patch", Kind: stage.KindOf("podtemplates"), Namespace: o.Meta.Namespace, Name: o.Meta.Name, ContentType: "application/json-patch+json",
-				Body: []object{{"op": "test", "path": "/metadata/finalizers", "value": []string{"storm.test/wait"}}, {"op": "remove", "path": "/metadata/finalizers"}}})
+			c.Do(stage.Request{Verb: "patch", Kind: stage.KindOf("podtemplates"), Namespace: o.Meta.Namespace, Name: o.Meta.Name,
+				ContentType: "application/json-patch+json",
+				Body: []object{{"op": "test", "path": "/metadata/finalizers", "value": []string{"storm.test/wait"}}, {"op": "remove",
+					"path": "/metadata/finalizers"}}})
 		}
 	}
 	var wrong []string

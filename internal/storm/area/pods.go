@@ -15,7 +15,8 @@ import (
 // and change their status, and of deployments that are scaled.
 func pods() Area {
 	return Area{Name: "pods", Weight: 5, Prepare: preparePods, Do: doPods, Rest: restPods, Draw: func(r *rand.Rand) program.Step {
-		return pick(r, weighted{"create", 20}, weighted{"bind", 25}, weighted{"evict", 12}, weighted{"status", 14}, weighted{"delete", 12}, weighted{"allow", 6}, weighted{"scale", 10}, weighted{"rollout", 6})
+		return pick(r, weighted{"create", 20}, weighted{"bind", 25}, weighted{"evict", 12}, weighted{"status", 14}, weighted{"delete", 12},
+			weighted{"allow", 6}, weighted{"scale", 10}, weighted{"rollout", 6})
 	}}
 }
 
@@ -42,9 +43,11 @@ func doPods(_ context.Context, c *stage.Client, s program.Step) {
 		q.Mark = c.Mark()
 		q.Body = filled(q)
 	case "bind":
-		q.Sub, q.Body = "binding", object{"apiVersion": "v1", "kind": "Binding", "metadata": object{"name": q.Name}, "target": object{"kind": "Node", "name": fmt.Sprintf("node-%d", s.C%3)}}
+		q.Sub, q.Body = "binding", object{"apiVersion": "v1", "kind": "Binding", "metadata": object{"name": q.Name}, "target": object{"kind": "Node",
+			"name": fmt.Sprintf("node-%d", s.C%3)}}
 	case "evict":
-		q.Sub, q.Body = "eviction", object{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": q.Name}, "deleteOptions": object{"gracePeriodSeconds": 0}}
+		q.Sub, q.Body = "eviction", object{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": q.Name},
+			"deleteOptions": object{"gracePeriodSeconds": 0}}
 	case "status":
 		q.Verb, q.Sub, q.ContentType = "patch", "status", "application/merge-patch+json"
 		q.Body = object{"status": object{"phase": "Running", "conditions": []object{{"type": "Ready", "status": of(s.C, "True", "False")}}}}
@@ -76,5 +79,6 @@ func restPods(_ context.Context, c *stage.Client) {
 }
 
 func end(c *stage.Client, o *record.Object) {
-	c.Do(stage.Request{Verb: "delete", Kind: stage.KindOf(o.Resource), Namespace: o.Meta.Namespace, Name: o.Meta.Name, Body: object{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}})
+	c.Do(stage.Request{Verb: "delete", Kind: stage.KindOf(o.Resource), Namespace: o.Meta.Namespace, Name: o.Meta.Name,
+		Body: object{"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}})
 }

@@ -44,7 +44,8 @@ func bounds(n int) object {
 
 func doQuotas(_ context.Context, c *stage.Client, s program.Step) {
 	space := quotaSpaces[s.A%len(quotaSpaces)]
-	q := stage.Request{Kind: stage.KindOf(of(s.B, "configmaps", "podtemplates", "services")), Namespace: space, Name: fmt.Sprintf("x-%d", s.C%12), Mark: c.Mark()}
+	q := stage.Request{Kind: stage.KindOf(of(s.B, "configmaps", "podtemplates", "services")), Namespace: space, Name: fmt.Sprintf("x-%d", s.C%12),
+		Mark: c.Mark()}
 	of := stage.Request{Kind: stage.KindOf("resourcequotas"), Namespace: space, Name: fmt.Sprintf("limit-%d", s.B%2)}
 	switch s.Op {
 	case "create":

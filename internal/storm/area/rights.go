@@ -32,7 +32,8 @@ func doRights(_ context.Context, c *stage.Client, s program.Step) {
 	binding := stage.Request{Kind: stage.KindOf("rolebindings"), Namespace: Spaces[0], Name: promise.Binding + user}
 	switch s.Op {
 	case "give":
-		binding.Verb, binding.Body = "create", object{"metadata": object{"name": binding.Name}, "roleRef": object{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
+		binding.Verb, binding.Body = "create", object{"metadata": object{"name": binding.Name},
+			"roleRef":  object{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"},
 			"subjects": []object{{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}}}
 		c.Do(binding)
 	case "take":

@@ -14,7 +14,8 @@ import (
 // services is the area of services that fight for few addresses and ports.
 func services() Area {
 	return Area{Name: "services", Weight: 6, Do: doServices, Rest: restServices, Draw: func(r *rand.Rand) program.Step {
-		return pick(r, weighted{"create", 30}, weighted{"delete", 24}, weighted{"retype", 16}, weighted{"readdress", 4}, weighted{"port", 8}, weighted{"sweep", 1})
+		return pick(r, weighted{"create", 30}, weighted{"delete", 24}, weighted{"retype", 16}, weighted{"readdress", 4}, weighted{"port", 8},
+			weighted{"sweep", 1})
 	}}
 }
 
@@ -33,7 +34,8 @@ func service(q stage.Request, n int) object {
 func address(n int) string { return fmt.Sprintf("10.9.0.%d", 2+n%(site.Addresses-1)) }
 
 func doServices(_ context.Context, c *stage.Client, s program.Step) {
-	q := stage.Request{Verb: "patch", Kind: stage.KindOf("services"), Namespace: Spaces[s.A%len(Spaces)], Name: fmt.Sprintf("s-%d", s.B%12), ContentType: "application/merge-patch+json"}
+	q := stage.Request{Verb: "patch", Kind: stage.KindOf("services"), Namespace: Spaces[s.A%len(Spaces)], Name: fmt.Sprintf("s-%d", s.B%12),
+		ContentType: "application/merge-patch+json"}
 	switch s.Op {
 	case "create":
 		q.Mark = c.Mark()

@@ -64,7 +64,8 @@ func survivors(r *record.Record) (wrong []string) {
 		s := &r.Streams[i]
 		for _, e := range s.Watch.Events {
 			if from := definitions[s.Definition].from; from > 0 && e.Revision < from && e.Type != history.Bookmark {
-				wrong = append(wrong, fmt.Sprintf("watch %s of %s: %s %s@%d, its definition was made at %d", s.Watch.Name, s.Resource, e.Type, e.Key, e.Revision, from))
+				wrong = append(wrong, fmt.Sprintf("watch %s of %s: %s %s@%d, its definition was made at %d", s.Watch.Name, s.Resource, e.Type, e.Key,
+					e.Revision, from))
 			}
 		}
 	}

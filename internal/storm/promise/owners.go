@@ -56,7 +56,8 @@ func sheltered(r *record.Record) (wrong []string) {
 			continue
 		}
 		// A deletion is decided when it begins; owners that come later do not end it.
-		if before == nil || before.Meta.DeletionTimestamp != "" || deletable[e.Key()] || deletable[e.Meta.Namespace] || deletable[e.Resource+" in "+e.Meta.Namespace] {
+		if before == nil || before.Meta.DeletionTimestamp != "" || deletable[e.Key()] || deletable[e.Meta.Namespace] ||
+			deletable[e.Resource+" in "+e.Meta.Namespace] {
 			continue
 		}
 		for _, owner := range before.Meta.OwnerReferences {

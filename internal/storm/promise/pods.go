@@ -66,7 +66,8 @@ func stored(r *record.Record) (wrong []string) {
 			continue
 		}
 		if !seen[change{c.Object.Key(), c.Object.Revision}] {
-			wrong = append(wrong, fmt.Sprintf("%s of %s at %s was answered with revision %d, which no watch has shown", c.Verb, c.Key(), c.Began, c.Object.Revision))
+			wrong = append(wrong, fmt.Sprintf("%s of %s at %s was answered with revision %d, which no watch has shown", c.Verb, c.Key(), c.Began,
+				c.Object.Revision))
 		}
 	}
 	return wrong

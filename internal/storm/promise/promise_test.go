@@ -28,7 +28,9 @@ func made(resource, namespace, name, uid string, revision int, rest string) *rec
 }
 
 func marked(name string, revision int, mark string) *record.Object {
-	return made("configmaps", "red", name, "u-"+name, revision, fmt.Sprintf(`meta:"annotations":{%q:%q},"managedFields":[{"fieldsV1":{"f:metadata":{"f:annotations":{"f:%s":{}}}}}]`, history.MarkAnnotation, mark, history.MarkAnnotation))
+	return made("configmaps", "red", name, "u-"+name, revision,
+		fmt.Sprintf(`meta:"annotations":{%q:%q},"managedFields":[{"fieldsV1":{"f:metadata":{"f:annotations":{"f:%s":{}}}}}]`, history.MarkAnnotation,
+			mark, history.MarkAnnotation))
 }
 
 func add(o *record.Object) record.Event  { return record.Event{Type: history.Added, Object: o} }
@@ -36,7 +38,8 @@ func mod(o *record.Object) record.Event  { return record.Event{Type: history.Mod
 func gone(o *record.Object) record.Event { return record.Event{Type: history.Deleted, Object: o} }
 
 func call(began int, verb, name, mark string, code int, o *record.Object) record.Call {
-	return record.Call{Verb: verb, Resource: "configmaps", Namespace: "red", Name: name, Mark: mark, Began: time.Duration(began), Ended: time.Duration(began + 1), Code: code, Object: o}
+	return record.Call{Verb: verb, Resource: "configmaps", Namespace: "red", Name: name, Mark: mark, Began: time.Duration(began),
+		Ended: time.Duration(began + 1), Code: code, Object: o}
 }
 
 func event(kind, key string, revision uint64) history.Event {
@@ -46,7 +49,8 @@ func event(kind, key string, revision uint64) history.Event {
 const limits = `"spec":{"hard":{"count/podtemplates":"1"}},"status":{"hard":{"count/podtemplates":"1"},"used":{"count/podtemplates":"%d"}}`
 
 func serving(name string, revision int, ip string, port int) *record.Object {
-	return made("services", "red", name, "u-"+name, revision, fmt.Sprintf(`"spec":{"type":"NodePort","clusterIPs":[%q],"ports":[{"protocol":"TCP","nodePort":%d}]}`, ip, port))
+	return made("services", "red", name, "u-"+name, revision,
+		fmt.Sprintf(`"spec":{"type":"NodePort","clusterIPs":[%q],"ports":[{"protocol":"TCP","nodePort":%d}]}`, ip, port))
 }
 
 func pod(revision int, node string) *record.Object {
@@ -54,7 +58,8 @@ func pod(revision int, node string) *record.Object {
 }
 
 func owning(name, owner string, revision int) *record.Object {
-	return made("podtemplates", "red", name, "u-"+name, revision, fmt.Sprintf(`meta:"ownerReferences":[{"kind":"ConfigMap","name":%q,"uid":"u-%s"}]`, owner, owner))
+	return made("podtemplates", "red", name, "u-"+name, revision, fmt.Sprintf(`meta:"ownerReferences":[{"kind":"ConfigMap","name":%q,"uid":"u-%s"}]`,
+		owner, owner))
 }
 
 // example is a record that keeps all promises.
@@ -79,33 +84,38 @@ func example() *record.Record {
 		return &history.Watch{Name: name, Options: history.Options{Resource: "d0s"}, Events: events}
 	}
 	shown := func() []history.Event {
-		return []history.Event{event("ADDED", "a", 14), event("MODIFIED", "a", 15), event("ADDED", "b", 16), event("DELETED", "a", 17), event("DELETED", "b", 18)}
+		return []history.Event{event("ADDED", "a", 14), event("MODIFIED", "a", 15), event("ADDED", "b", 16), event("DELETED", "a", 17),
+			event("DELETED", "b", 18)}
 	}
 	wrote := record.Call{Verb: "patch", Resource: "d0s", Namespace: "red", Name: "a", Mark: "x", Began: 5, Ended: 6, Code: 200,
 		Object: made("d0s", "red", "a", "u-a", 15, fmt.Sprintf(`meta:"annotations":{%q:"x"}`, history.MarkAnnotation))}
 	binding := func(began int, verb string, code int) record.Call {
-		return record.Call{Verb: verb, Resource: "rolebindings", Namespace: "red", Name: Binding + "ann", Code: code, Began: time.Duration(began), Ended: time.Duration(began + 5)}
+		return record.Call{Verb: verb, Resource: "rolebindings", Namespace: "red", Name: Binding + "ann", Code: code, Began: time.Duration(began),
+			Ended: time.Duration(began + 5)}
 	}
 	ask := func(began, code int) record.Call {
 		c := call(began, "get", "any", "", code, nil)
 		c.User = "ann"
 		return c
 	}
-	managed := made("configmaps", "red", "managed", "u-managed", 80, `meta:"labels":{"app":"web"},"managedFields":[{"manager":"a","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}]`)
+	managed := made("configmaps", "red", "managed", "u-managed", 80,
+		`meta:"labels":{"app":"web"},"managedFields":[{"manager":"a","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}]`)
 	return &record.Record{
 		History: &history.History{},
 		Calls: []record.Call{
 			call(1, "create", "m-0", "m1", 201, marked("m-0", 5, "m1")), call(3, "get", "m-0", "", 200, marked("m-0", 5, "m1")),
 			call(5, "patch", "m-0", "m2", 200, marked("m-0", 6, "m2")), call(7, "delete", "m-0", "", 200, nil), call(9, "get", "m-0", "", 404, nil),
 			wrote, {Verb: "delete", Resource: "configmaps", Namespace: "red", Name: "o", Code: 200, Began: 20, Ended: 21},
-			binding(30, "create", 201), ask(40, 404), binding(50, "delete", 200), ask(52, 404), ask(60, 403), binding(70, "create", 201), ask(72, 403), ask(80, 404),
+			binding(30, "create", 201), ask(40, 404), binding(50, "delete", 200), ask(52, 404), ask(60, 403), binding(70, "create", 201), ask(72,
+				403), ask(80, 404),
 			{Verb: "create", Resource: "pods", Sub: "binding", Namespace: "red", Name: "web", Code: 201},
 		},
 		Tape: []record.Event{
 			add(red), add(green), add(inside), gone(again(inside, 4)), gone(again(green, 5)),
 			add(d0), add(d1), gone(again(d0, 19)),
 			add(serving("s", 30, "10.9.0.2", 30001)), gone(again(serving("s", 31, "10.9.0.2", 30001), 31)), add(serving("v", 32, "10.9.0.2", 30001)),
-			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept), add(managed), add(marked("m-0", 5, "m1")), mod(marked("m-0", 6, "m2")), add(pod(90, "")), mod(pod(91, "n1")),
+			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept), add(managed), add(marked("m-0", 5,
+				"m1")), mod(marked("m-0", 6, "m2")), add(pod(90, "")), mod(pod(91, "n1")),
 			add(green2), add(quota(101, 0)), mod(quota(200, 1)), add(inside2),
 		},
 		Streams: []record.Stream{

@@ -52,7 +52,8 @@ func decided(r *record.Record, last, opposite string, contradicts func(code int)
 				undone = undone || (c.Ended > change.Began || c.Code == 0) && c.Began < ask.Ended
 			}
 			if !undone {
-				wrong = append(wrong, fmt.Sprintf("the %s of %s's binding was acknowledged at %s, a request at %s was answered with %d", last, ask.User, change.Ended, ask.Began, ask.Code))
+				wrong = append(wrong, fmt.Sprintf("the %s of %s's binding was acknowledged at %s, a request at %s was answered with %d", last,
+					ask.User, change.Ended, ask.Began, ask.Code))
 				break
 			}
 		}

@@ -108,8 +108,10 @@ func unseen(r *record.Record, s *record.Stream) (wrong []string) {
 	}
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		if c.Resource == s.Resource && c.Began > s.Opened && c.Done() && c.Object != nil && c.Mark != "" && mark(c.Object) == c.Mark && c.Object.Revision < last && !shown[c.Object.Revision] {
-			wrong = append(wrong, fmt.Sprintf("watch %s of %s lacks the acknowledged %s of %s@%d, and shows %d", s.Watch.Name, s.Resource, c.Verb, c.Key(), c.Object.Revision, last))
+		if c.Resource == s.Resource && c.Began > s.Opened && c.Done() && c.Object != nil && c.Mark != "" && mark(c.Object) == c.Mark &&
+			c.Object.Revision < last && !shown[c.Object.Revision] {
+			wrong = append(wrong, fmt.Sprintf("watch %s of %s lacks the acknowledged %s of %s@%d, and shows %d", s.Watch.Name, s.Resource, c.Verb,
+				c.Key(), c.Object.Revision, last))
 		}
 	}
 	return wrong

@@ -70,7 +70,12 @@ func Start(ctx context.Context, o Options) (*Site, error) {
 	return s, s.Launch(ctx)
 }
 
-const auditPolicy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse, resources: [{group: \"\", resources: [configmaps, services]}]}, {level: Metadata}]\n"
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+rules:
+- {level: RequestResponse, resources: [{group: "", resources: [configmaps, services]}]}
+- {level: Metadata}
+`
 
 // NodePorts and Addresses are small ranges, so that services fight for them.
 const (
@@ -86,10 +91,12 @@ func (s *Site) flags() []string {
 		port = s.URL[strings.LastIndexByte(s.URL, ':')+1:] // clients come back to the same place
 	}
 	flags := []string{"serve", "--bind-address", "127.0.0.1", "--secure-port", port, "--token-auth-file", filepath.Join(s.Dir, "tokens.csv"),
-		"--audit-policy-file", filepath.Join(s.Dir, "audit.yaml"), "--audit-log-path", filepath.Join(s.Dir, "audit.log"), "--audit-log-maxsize", "20", "--audit-log-maxbackup", "1",
+		"--audit-policy-file", filepath.Join(s.Dir, "audit.yaml"), "--audit-log-path", filepath.Join(s.Dir, "audit.log"), "--audit-log-maxsize",
+		"20", "--audit-log-maxbackup", "1",
 		"--service-cluster-ip-range", Range, "--service-node-port-range", fmt.Sprintf("%d+%d", FirstPort, NodePorts),
 		"--enable-admission-plugins", "OwnerReferencesPermissionEnforcement,NodeRestriction",
-		"--request-timeout", RequestLimit.String(), "--shutdown-timeout", "5s", "--history", "2m", "--max-requests-inflight", "400", "--max-mutating-requests-inflight", "400"}
+		"--request-timeout", RequestLimit.String(), "--shutdown-timeout", "5s", "--history", "2m", "--max-requests-inflight", "400",
+		"--max-mutating-requests-inflight", "400"}
 	if s.Memory {
 		return append(flags, "--in-memory", "--write-kubeconfig", filepath.Join(s.Dir, "admin.kubeconfig"))
 	}

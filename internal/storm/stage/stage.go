@@ -37,7 +37,8 @@ type Stage struct {
 
 // New returns the stage on a server.
 func New(s *site.Site) *Stage {
-	return &Stage{Site: s, Journal: record.NewJournal(), transports: [2]*http.Transport{site.Transport(false), site.Transport(true)}, tapes: make(map[string]*history.Watch)}
+	return &Stage{Site: s, Journal: record.NewJournal(), transports: [2]*http.Transport{site.Transport(false), site.Transport(true)},
+		tapes: make(map[string]*history.Watch)}
 }
 
 // Mark is a new text, which tells a write from all others.
