@@ -86,6 +86,10 @@ func TestValidatingWebhooks(t *testing.T) {
 			response["status"] = map[string]any{"message": "not this one", "reason": "Forbidden", "code": 403, "details": map[string]any{"causes": []any{map[string]any{"reason": "Why", "field": "data", "message": "so"}}}}
 		case strings.HasPrefix(name, "bare"):
 			response["allowed"] = false
+		case strings.HasPrefix(name, "fine"):
+			response["allowed"], response["status"] = false, map[string]any{"message": "as it is", "code": 200}
+		case strings.HasPrefix(name, "reason"):
+			response["allowed"], response["status"] = false, map[string]any{"reason": "Conflict"}
 		case strings.HasPrefix(name, "warn"):
 			response["warnings"] = []any{"be careful", "", "be\ncareful", "be careful"}
 		case name == "uid":
@@ -99,7 +103,9 @@ func TestValidatingWebhooks(t *testing.T) {
 		{"allowed", "POST", configMaps, "", configMap("a", `{"x":"1"}`), 201, ""},
 		{"refused", "POST", configMaps, "", configMap("no", `{}`), 403, `"message":"admission webhook \"all.example.com\" denied the request: not this one","reason":"Forbidden","details":{"causes":[{"reason":"Why","message":"so","field":"data"}]},"code":403`},
 		{"not stored", "GET", configMaps + "/no", "", "", 404, ""},
-		{"without words", "POST", configMaps, "", configMap("bare", `{}`), 400, `denied the request without explanation`},
+		{"without words", "POST", configMaps, "", configMap("bare", `{}`), 403, `denied the request without explanation","reason":"Forbidden","code":403`},
+		{"with a code of success", "POST", configMaps, "", configMap("fine", `{}`), 403, `denied the request: as it is","reason":"Forbidden","code":403`},
+		{"with a reason only", "POST", configMaps, "", configMap("reason", `{}`), 403, `denied the request: Conflict","reason":"Conflict","code":403`},
 		{"another uid", "POST", configMaps, "", configMap("uid", `{}`), 500, `Internal error occurred: failed calling webhook \"all.example.com\": received invalid webhook response: expected response.uid=`},
 		{"a patch", "POST", configMaps, "", configMap("patch", `{}`), 500, `validating webhook may not return response.patch`},
 		{"its own configuration", "PATCH", validatingPath + "/all", mergeType, `{"metadata":{"labels":{"a":"b"}}}`, 200, ""},

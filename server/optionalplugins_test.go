@@ -88,6 +88,32 @@ func TestNamespaceAutoProvision(t *testing.T) {
 	})
 }
 
+// Pods that reserve cpu or memory tolerate nodes that are short of memory, others do not.
+func TestTolerationOfMemoryPressure(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.EnableAdmissionPlugins = []string{"PodTolerationRestriction"} })
+	for name, c := range map[string]struct {
+		spec      string
+		tolerates bool
+	}{
+		"best":      {`"containers":[{"name":"c","image":"i"}]`, false},
+		"zero":      {`"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"0"}}}]`, false},
+		"disk":      {`"containers":[{"name":"c","image":"i","resources":{"requests":{"ephemeral-storage":"1Gi"}}}]`, false},
+		"burstable": {`"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]`, true},
+		"init":      {`"containers":[{"name":"c","image":"i"}],"initContainers":[{"name":"d","image":"i","resources":{"limits":{"memory":"1Gi"}}}]`, true},
+		"full":      {`"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]`, true},
+	} {
+		got := h.post(podsPath, `{"metadata":{"name":"`+name+`"},"spec":{`+c.spec+`},"status":{"qosClass":"Burstable"}}`)
+		got.expect(t, 201, "")
+		if tolerates := strings.Contains(string(got.body), "node.kubernetes.io/memory-pressure"); tolerates != c.tolerates {
+			t.Errorf("%s: tolerates %v, want %v", name, tolerates, c.tolerates)
+		}
+		again := h.mergePatch(podsPath+"/"+name, `{"metadata":{"labels":{"a":"b"}}}`)
+		if again.expect(t, 200, ""); strings.Contains(string(again.body), "memory-pressure") != c.tolerates {
+			t.Errorf("%s after an update: %s", name, again.body)
+		}
+	}
+}
+
 // AlwaysDeny refuses every change, and reads go on.
 func TestAlwaysDeny(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.EnableAdmissionPlugins = []string{"AlwaysDeny"} })

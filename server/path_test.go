@@ -1,6 +1,9 @@
 package server_test
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // A slash at the end of a path has no effect, and paths below an object without
 // subresources do not exist.
@@ -33,6 +36,52 @@ func TestPathsOfResources(t *testing.T) {
 		{"a slash in the name", "GET", object + "%2F", "", "", 400, "BadRequest"},
 		{"no status", "GET", object + "/status", "", "", 404, "could not find the requested resource"},
 		{"no such subresource", "PUT", object + "/x/y", "", configMap("a", `{"a":"2"}`), 404, "could not find the requested resource"},
+		{"a namespace in a namespace", "GET", "/api/v1/namespaces/default/namespaces/kube-system", "", "", 404, "could not find the requested resource"},
+		{"a namespace in itself", "GET", "/api/v1/namespaces/default/namespaces/default", "", "", 404, "could not find the requested resource"},
+		{"its status", "GET", "/api/v1/namespaces/default/namespaces/default/status", "", "", 404, "could not find the requested resource"},
+		{"namespaces in a namespace", "GET", "/api/v1/namespaces/default/namespaces", "", "", 404, "could not find the requested resource"},
+		{"creating one there", "POST", "/api/v1/namespaces/default/namespaces", "", `{"metadata":{"name":"inside"}}`, 404, "could not find the requested resource"},
+		{"deleting one there", "DELETE", "/api/v1/namespaces/default/namespaces/kube-public", "", "", 404, "could not find the requested resource"},
+		{"watching one there", "GET", "/api/v1/watch/namespaces/default/namespaces/kube-system", "", "", 404, "could not find the requested resource"},
+		{"another cluster-scoped object in a namespace", "GET", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/clusterroles/admin", "", "", 404, "could not find the requested resource"},
+		{"a name without a namespace", "GET", "/api/v1/configmaps/a", "", "", 404, "could not find the requested resource"},
 		{"nothing happened", "GET", object, "", "", 200, `"data":{"a":"1"}`},
+	})
+}
+
+// Custom objects are served at paths of their scope only, also those of a kind whose plural
+// is that of namespaces.
+func TestPathsOfCustomResources(t *testing.T) {
+	h := startServer(t, nil)
+	define := func(plural, kind, scope string) {
+		h.create(definitionsPath, fmt.Sprintf(`{"metadata":{"name":"%s.%s.example.com"},"spec":{"group":"%[2]s.example.com","scope":%[3]q,"names":{"plural":%[1]q,"kind":%[4]q},
+			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, plural, map[string]string{"Cluster": "wide", "Namespaced": "narrow"}[scope], scope, kind))
+	}
+	define("planets", "Planet", "Cluster")
+	define("namespaces", "Space", "Cluster")
+	define("moons", "Moon", "Namespaced")
+	define("namespaces", "Room", "Namespaced")
+	const wide, narrow = "/apis/wide.example.com/v1/", "/apis/narrow.example.com/v1/"
+	for _, path := range []string{wide + "planets", wide + "namespaces", narrow + "moons", narrow + "namespaces"} {
+		h.awaitCode(path, 200)
+	}
+	object := func(kind string) string {
+		return `{"apiVersion":"` + map[bool]string{true: "wide", false: "narrow"}[kind == "Planet" || kind == "Space"] + `.example.com/v1","kind":"` + kind + `","metadata":{"name":"default"}}`
+	}
+	h.run(t, []step{
+		{"planet", "POST", wide + "planets", "", object("Planet"), 201, ""},
+		{"planet in a namespace", "GET", wide + "namespaces/default/planets/default", "", "", 404, ""},
+		{"planets in a namespace", "GET", wide + "namespaces/default/planets", "", "", 404, ""},
+		{"creating a planet there", "POST", wide + "namespaces/default/planets", "", object("Planet"), 404, ""},
+		{"space", "POST", wide + "namespaces", "", object("Space"), 201, ""},
+		{"space itself", "GET", wide + "namespaces/default", "", "", 200, `"kind":"Space"`},
+		{"space in a namespace", "GET", wide + "namespaces/default/namespaces/default", "", "", 404, ""},
+		{"moon", "POST", narrow + "namespaces/default/moons", "", object("Moon"), 201, ""},
+		{"moon without a namespace", "GET", narrow + "moons/default", "", "", 404, ""},
+		{"deleting it there", "DELETE", narrow + "moons/default", "", "", 404, ""},
+		{"creating one of all namespaces", "POST", narrow + "moons", "", object("Moon"), 405, ""},
+		{"room", "POST", narrow + "namespaces/default/namespaces", "", object("Room"), 201, ""},
+		{"room in its namespace", "GET", narrow + "namespaces/default/namespaces/default", "", "", 200, `"kind":"Room"`},
+		{"room without a namespace", "GET", narrow + "namespaces/default", "", "", 404, ""},
 	})
 }

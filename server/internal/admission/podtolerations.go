@@ -8,6 +8,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // toleration is one of a pod. Seconds is meaningful if Timed.
@@ -105,7 +106,7 @@ func (c *Chain) addTolerations(ctx context.Context, r *Request) error {
 			return err
 		}
 	}
-	if !r.Object.At("status", "qosClass").Equals("BestEffort") {
+	if !kinds.BestEffort(r.Object.Get("spec")) {
 		extra = append(slices.Clip(extra), toleration{Key: "node." + profile.LabelDomain + "/memory-pressure", Operator: "Exists", Effect: "NoSchedule"})
 	}
 	tolerate(r.Object.Get("spec"), extra)

@@ -2,6 +2,7 @@
 package admissionwebhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -322,17 +323,18 @@ func (c *call) make(ctx context.Context) (*answer, error) {
 // mostCode is the greatest code that an answer can have.
 const mostCode = 999
 
-// refusal is the error of a webhook's refusal, with its explanation.
+// refusal is the error of a webhook's refusal, with its explanation. Without a code of an
+// error the request is forbidden; 1.25 calls it a bad one.
 func (s *status) refusal(name string) *api.Error {
-	e := &api.Error{Code: http.StatusBadRequest, Message: fmt.Sprintf("admission webhook %q denied the request", name)}
+	e := &api.Error{Code: http.StatusForbidden, Reason: api.ReasonForbidden, Message: fmt.Sprintf("admission webhook %q denied the request", name)}
 	if s == nil {
 		e.Message += " without explanation"
 		return e
 	}
-	e.Reason = s.Reason
 	if s.Code >= http.StatusBadRequest && s.Code <= mostCode {
-		e.Code = int(s.Code)
+		e.Code, e.Reason = int(s.Code), s.Reason
 	}
+	e.Reason = cmp.Or(s.Reason, e.Reason)
 	switch {
 	case s.Message != "":
 		e.Message += ": " + s.Message

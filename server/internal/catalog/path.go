@@ -16,6 +16,7 @@ import (
 type Address struct {
 	Group, Version, Resource     string
 	Namespace, Name, Subresource string // of the namespace itself both its name and its namespace
+	Itself                       bool   // the path is that of the namespace, or of one of its own subresources
 	Rest                         string // the part after the subresource: "metrics/cpu"
 	Old                          string // "watch" or "proxy" for paths of their old form
 }
@@ -47,7 +48,7 @@ func ParsePath(path string) (a Address, ok bool) {
 		a.Namespace = parts[1]
 		// A third step is a resource in the namespace, unless it is one of the
 		// namespace's own subresources.
-		if len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
+		if a.Itself = len(parts) == 2 || parts[2] == "status" || parts[2] == "finalize"; !a.Itself {
 			parts = parts[2:]
 		}
 	}
@@ -97,9 +98,9 @@ func (s *Snapshot) Resolve(a *Address) (t Target, ok bool) {
 	}
 	t = Target{Row: row, Namespace: a.Namespace, Name: a.Name, Watch: a.Old == "watch"}
 	switch {
-	case !row.Namespaced && a.Resource == "namespaces":
+	case !row.Namespaced && a.Itself:
 		t.Namespace = ""
-	case !row.Namespaced && t.Namespace != "", row.Namespaced && t.Namespace == "" && t.Name != "":
+	case !row.Namespaced && t.Namespace != "", row.Namespaced && (t.Namespace == "" && t.Name != "" || a.Itself):
 		return t, false
 	}
 	if a.Old != "" {

@@ -33,6 +33,12 @@ var (
 // Label names the class in the headers of an answer.
 func (c *Class) Label(h http.Header) { h[schemaHeader], h[levelHeader] = c.schemaUID, c.levelUID }
 
+// Unlabel removes the headers that Label sets.
+func Unlabel(h http.Header) {
+	delete(h, schemaHeader)
+	delete(h, levelHeader)
+}
+
 // Place is a request on its way to a seat, and its seats.
 //
 // Invariant: the attributes do not change while the request waits.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"strings"
@@ -59,13 +60,13 @@ func (f *Forwarder) Send(ctx context.Context, t Trip) (err error) {
 		defer to.guard.Release()
 	}
 	defer cutBody(ctx, r)()
-	end := func(int, error) {}
+	end, own := func(int, error) {}, r.Writer.Header().Clone()
 	rewrite := func(p *httputil.ProxyRequest) {
 		f.strip(p.Out.Header)
 		t.Rewrite(p)
 		end = tracing.Call(ctx, p.Out.Method, p.Out.URL.String(), p.Out.Header)
 	}
-	proxy := httputil.ReverseProxy{Rewrite: rewrite, Transport: transport, ModifyResponse: func(resp *http.Response) error { return f.modify(t, resp) },
+	proxy := httputil.ReverseProxy{Rewrite: rewrite, Transport: transport, ModifyResponse: func(resp *http.Response) error { return f.modify(t, resp, own) },
 		ErrorLog:     slog.NewLogLogger(f.Log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, failed error) { err = failed }}
 	if r.LongRunning() {
@@ -123,8 +124,9 @@ func (f *Forwarder) strip(h http.Header) {
 	authn.RemoveProtocolToken(h)
 }
 
-// modify prepares an answer for the client.
-func (f *Forwarder) modify(t Trip, resp *http.Response) error {
+// modify prepares an answer for the client. own are the headers that this server has given
+// the answer: interim answers of the other server clear them (net/http/httputil does).
+func (f *Forwarder) modify(t Trip, resp *http.Response, own http.Header) error {
 	r := t.Request
 	if r.Upgrade() != "" && resp.StatusCode != http.StatusSwitchingProtocols && resp.StatusCode < 400 {
 		return fmt.Errorf("invalid upgrade response: status code %d", resp.StatusCode)
@@ -140,6 +142,8 @@ func (f *Forwarder) modify(t Trip, resp *http.Response) error {
 	case r.LongRunning():
 		resp.Body = &endingBody{resp.Body, f.Stopping}
 	}
+	maps.Copy(r.Writer.Header(), own)
+	front.DropOwn(resp.Header)
 	r.Headers("")
 	if resp.Header.Get("Cache-Control") != "" {
 		r.Writer.Header().Del("Cache-Control")
@@ -178,10 +182,13 @@ type answer struct {
 	guard *conns.Guard // nil for requests with a time limit
 }
 
+// WriteHeader begins the answer. Interim answers are not passed on, as in 1.25: they would
+// be without the headers of this server.
 func (a answer) WriteHeader(code int) {
-	if code >= 200 {
-		a.r.Begun(code)
+	if code < 200 {
+		return
 	}
+	a.r.Begun(code)
 	a.ResponseWriter.WriteHeader(code)
 }
 

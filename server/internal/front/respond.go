@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -244,6 +245,13 @@ func (r *Request) Headers(contentType string) {
 	for _, w := range r.warningTexts() {
 		h.Add("Warning", `299 - "`+quoted.Replace(w)+`"`)
 	}
+}
+
+// DropOwn removes from the headers of another server's answer those that clients have from
+// this server: the id in audit events, and the classification.
+func DropOwn(h http.Header) {
+	h.Del(auditID)
+	flowcontrol.Unlabel(h)
 }
 
 // quoted makes a text the content of a quoted string of HTTP.

@@ -46,14 +46,14 @@ func (c *causes) webhookURL(v document.Value) {
 	}
 }
 
-// webhookService checks a reference to a service. Missing values are reported at the
-// other field, as in 1.25: clients may know it from there.
+// webhookService checks a reference to a service. Missing values are reported where they
+// are missing; 1.25 reports each at the other field.
 func (c *causes) webhookService(v document.Value) {
-	if isEmpty(v.Get("namespace")) {
-		c.Required(member(v, "name"), "service namespace is required")
-	}
 	if isEmpty(v.Get("name")) {
-		c.Required(member(v, "namespace"), "service name is required")
+		c.Required(member(v, "name"), "service name is required")
+	}
+	if isEmpty(v.Get("namespace")) {
+		c.Required(member(v, "namespace"), "service namespace is required")
 	}
 	path := v.Get("path")
 	text := path.Text()

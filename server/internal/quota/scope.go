@@ -6,6 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // readScopes reads the scopes of a quota, of both lists.
@@ -79,9 +80,9 @@ func podIn(s admission.QuotaScope, pod document.Value) bool {
 	case "NotTerminating":
 		return !ends(spec)
 	case "BestEffort":
-		return isBestEffort(spec)
+		return kinds.BestEffort(spec)
 	case "NotBestEffort":
-		return !isBestEffort(spec)
+		return !kinds.BestEffort(spec)
 	case "CrossNamespacePodAffinity":
 		return crossesNamespaces(spec.Get("affinity"))
 	case "PriorityClass":
@@ -94,22 +95,6 @@ func podIn(s admission.QuotaScope, pod document.Value) bool {
 func ends(spec document.Value) bool {
 	deadline, ok := spec.Get("activeDeadlineSeconds").Int()
 	return ok && deadline >= 0
-}
-
-// isBestEffort reports whether no container requests or limits cpu or memory.
-func isBestEffort(spec document.Value) bool {
-	for _, list := range [...]string{"containers", "initContainers"} {
-		for _, c := range spec.Get(list).Elements() {
-			for _, member := range [...]string{"requests", "limits"} {
-				for _, name := range [...]string{"cpu", "memory"} {
-					if q := amount(c.At("resources", member, name)); q.Sign() > 0 {
-						return false
-					}
-				}
-			}
-		}
-	}
-	return true
 }
 
 // crossesNamespaces reports whether an affinity of pods looks into other namespaces.
