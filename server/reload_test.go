@@ -196,11 +196,56 @@ func TestClientAuthoritiesAndTokensAreReloaded(t *testing.T) {
 	r.write("tokens", []byte("second-token,admin,1,system:masters\nshort\n"))
 	r.server.Reload()
 	r.expect("the first token, with a wrong file", r.get(user, "first-token"), 200)
+	for _, text := range []string{"", "\n", " \r\n\n"} {
+		r.write("tokens", []byte(text))
+		r.server.Reload()
+		r.server.Reload()
+		r.expect("the first token, with an empty file", r.get(user, "first-token"), 200)
+		r.expect("empty token files in the log", r.log.count("tokens is empty"), 1)
+	}
 	r.write("tokens", []byte("second-token,admin,1,system:masters\n"))
 	r.server.Reload()
 	r.expect("the first token", r.get(user, "first-token"), 401)
 	r.expect("the second token", r.get(user, "second-token"), 200)
 	r.expect("tokens in the log", r.log.count("-token"), 0)
+}
+
+// TestFilesCaughtWhileWritten: a file that is empty, or ends inside of a certificate, is
+// logged and changes nothing, whatever it is for.
+func TestFilesCaughtWhileWritten(t *testing.T) {
+	a, b := credentialsAt(t, time.Now()), credentialsAt(t, time.Now())
+	r := startReloads(t, a)
+	const encrypted = "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources: [{resources: [secrets], providers: [{aescbc: {keys: [{name: k, secret: MDEyMzQ1Njc4OWFiY2RlZg==}]}}]}]\n"
+	cfg := r.server.cfg
+	cfg.Listener, cfg.ClientCAFile = nil, r.write("clients.crt", append(bytes.Clone(a.CA), b.CA...))
+	cfg.RequestHeaderClientCAFile = r.write("proxies.crt", credentialsAt(t, time.Now()).CA)
+	cfg.EncryptionConfigFile, cfg.EncryptionConfigReload = r.write("encryption.yaml", []byte(encrypted)), true
+	r.server = r.start(cfg)
+	works := func(when string) {
+		t.Helper()
+		r.expect("one of the first authority, "+when, r.get(r.client(a.CA, a), ""), 200)
+		r.expect("one of the last authority, "+when, r.get(r.client(a.CA, b), ""), 200)
+		r.expect("a token, "+when, r.get(r.client(a.CA, nil), "first-token"), 200)
+		if _, err := r.server.cipher.Sealer("core/secrets/default/a"); err != nil {
+			t.Errorf("encryption, %s: %v", when, err)
+		} else if seal, _ := r.server.cipher.Sealer("core/secrets/default/a"); seal == nil {
+			t.Errorf("encryption, %s: secrets are plain", when)
+		}
+	}
+	works("at first")
+	names := []string{"tokens", "clients.crt", "proxies.crt", "encryption.yaml", "tls.crt", "tls.key"}
+	for _, name := range names {
+		r.write(name, nil)
+	}
+	r.server.Reload()
+	works("with empty files")
+	r.expect("empty files in the log", r.log.count("is empty"), len(names)-1) // the certificate and its key are one mistake
+	r.write("clients.crt", append(bytes.Clone(a.CA), b.CA[:len(b.CA)/2]...))
+	r.write("tls.crt", append(bytes.Clone(a.Cert), b.CA[:len(b.CA)/2]...))
+	r.write("tls.key", a.Key)
+	r.server.Reload()
+	works("with cut files")
+	r.expect("cut files in the log", r.log.count("ends in the middle"), 2)
 }
 
 // TestFilesAreLookedAt: the server finds changed files by itself; clients of the old

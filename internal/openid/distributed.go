@@ -81,7 +81,7 @@ func (a *Authenticator) fetch(endpoint, token, name string) (json.RawMessage, er
 		if err != nil {
 			return nil, err
 		}
-		return a.verifierOf(provider), nil
+		return a.verifierOf(provider, issuer)
 	})
 	if err != nil {
 		return nil, err

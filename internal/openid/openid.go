@@ -89,8 +89,11 @@ func (a *Authenticator) discover(ctx context.Context) {
 	for {
 		provider, err := oidc.NewProvider(ctx, a.cfg.OIDCIssuerURL)
 		if err == nil {
-			a.verifier.Store(a.verifierOf(provider))
-			return
+			var verifier *oidc.IDTokenVerifier
+			if verifier, err = a.verifierOf(provider, a.cfg.OIDCIssuerURL); err == nil {
+				a.verifier.Store(verifier)
+				return
+			}
 		}
 		if ctx.Err() != nil {
 			return
@@ -105,8 +108,15 @@ func (a *Authenticator) discover(ctx context.Context) {
 }
 
 // verifierOf verifies the tokens of an issuer.
-func (a *Authenticator) verifierOf(issuer *oidc.Provider) *oidc.IDTokenVerifier {
-	return issuer.Verifier(&oidc.Config{ClientID: a.cfg.OIDCClientID, SupportedSigningAlgs: a.cfg.OIDCSigningAlgorithms, Now: a.cfg.Clock})
+func (a *Authenticator) verifierOf(issuer *oidc.Provider, url string) (*oidc.IDTokenVerifier, error) {
+	var document struct {
+		Keys string `json:"jwks_uri"`
+	}
+	if err := issuer.Claims(&document); err != nil {
+		return nil, err
+	}
+	from := newKeys(document.Keys, a.client, a.cfg.Clock, a.cfg.OIDCSigningAlgorithms)
+	return oidc.NewVerifier(url, from, &oidc.Config{ClientID: a.cfg.OIDCClientID, SupportedSigningAlgs: a.cfg.OIDCSigningAlgorithms, Now: a.cfg.Clock}), nil
 }
 
 // AuthenticateToken implements authn.TokenAuthenticator. Tokens of other issuers are not

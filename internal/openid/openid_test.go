@@ -5,6 +5,7 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -30,7 +31,8 @@ type issuer struct {
 	http *httptest.Server
 	key  atomic.Pointer[rsa.PrivateKey]
 	down atomic.Bool
-	more sync.Map // handlers, by path
+	read atomic.Int64 // how often its keys were
+	more sync.Map     // handlers, by path
 }
 
 func newIssuer(t testing.TB) *issuer {
@@ -46,6 +48,7 @@ func newIssuer(t testing.TB) *issuer {
 		case "/.well-known/openid-configuration":
 			_ = json.NewEncoder(w).Encode(map[string]any{"issuer": i.http.URL, "jwks_uri": i.http.URL + "/keys", "authorization_endpoint": i.http.URL + "/a", "token_endpoint": i.http.URL + "/t"})
 		case "/keys":
+			i.read.Add(1)
 			_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Load().Public(), KeyID: i.keyID(), Algorithm: "RS256", Use: "sig"}}})
 		default:
 			if handle, ok := i.more.Load(r.URL.Path); ok {
@@ -105,12 +108,16 @@ func (i *issuer) claims(changes map[string]any) map[string]any {
 }
 
 func (i *issuer) open(settings Settings) *Authenticator {
+	return i.openAt(settings, func() time.Time { return now })
+}
+
+func (i *issuer) openAt(settings Settings, clock func() time.Time) *Authenticator {
 	settings.OIDCIssuerURL, settings.OIDCClientID, settings.OIDCCAFile = i.http.URL, "kit", i.caFile()
 	settings.SetDefaults()
 	if err := settings.Validate(); err != nil {
 		i.t.Fatal(err)
 	}
-	a, err := Open(Config{Settings: settings, Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now }, Retry: time.Millisecond})
+	a, err := Open(Config{Settings: settings, Logger: slog.New(slog.DiscardHandler), Clock: clock, Retry: time.Millisecond})
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -217,6 +224,70 @@ func TestIssuerComesAndChanges(t *testing.T) {
 			t.Error(err)
 		}
 		i.newKey()
+	}
+}
+
+// Tokens that no key of the issuer has signed make the server read the keys, but not each
+// time; keys that are changed meanwhile are found soon, and known ones serve all the time.
+func TestUnknownKeys(t *testing.T) {
+	i := newIssuer(t)
+	var later atomic.Int64
+	a := i.openAt(Settings{}, func() time.Time { return now.Add(time.Duration(later.Load())) })
+	discovered(t, a)
+	logsIn := func(token string) bool {
+		identity, _ := a.AuthenticateToken(t.Context(), token)
+		return identity != nil
+	}
+	good := i.token(jose.RS256, i.claims(nil))
+	if !logsIn(good) || i.read.Load() != 1 {
+		t.Fatal("a good token is refused")
+	}
+	known := i.key.Load()
+	wrong, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forge := func(id string) string {
+		signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: wrong, KeyID: id}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := jwt.Signed(signer).Claims(i.claims(nil)).Serialize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for range 50 { // one id that is not there
+		if logsIn(forge("absent")) {
+			t.Fatal("a forged token is accepted")
+		}
+	}
+	if got := i.read.Load(); got != 2 {
+		t.Errorf("the keys were read %d times for one unknown key, want once", got-1)
+	}
+	for n := range 50 { // ids that are all new, none, and the one of a known key
+		for _, id := range []string{fmt.Sprint("absent-", n), "", i.keyID()} {
+			if logsIn(forge(id)) {
+				t.Fatal("a forged token is accepted")
+			}
+		}
+	}
+	if got := i.read.Load(); got > 5 {
+		t.Errorf("the keys were read %d times", got)
+	}
+	if !logsIn(good) {
+		t.Error("a good token is refused because of forged ones")
+	}
+	i.newKey()
+	if i.key.Load() == known {
+		t.Fatal("the key is the same")
+	}
+	next := i.token(jose.RS256, i.claims(nil))
+	logsIn(next) // may be too early
+	later.Store(int64(time.Minute))
+	if !logsIn(next) {
+		t.Error("a token of the issuer's next key is refused")
 	}
 }
 

@@ -43,6 +43,9 @@ those come from bindings (kubectl create rolebinding). It counts until its end.`
 			if err := writeNew(output, text); err != nil {
 				return err
 			}
+			for _, warning := range person.Warnings() {
+				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+			}
 			groups := "no groups"
 			if len(person.Groups) > 0 {
 				groups = "the groups " + strings.Join(person.Groups, ", ")

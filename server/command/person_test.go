@@ -38,6 +38,10 @@ func TestKubeconfigAndToken(t *testing.T) {
 	if code, _, stderr := command("kubeconfig", "--user=root", "--group=system:masters", "--allow-masters", "--data-dir="+dataDir, "--output="+out("root")); code != 0 {
 		t.Fatal(stderr)
 	}
+	code, _, stderr = command("kubeconfig", "--user=system:kube-scheduler", "--group=system:nodes", "--group=dev", "--data-dir="+dataDir, "--output="+out("scheduler"))
+	if code != 0 || strings.Count(stderr, "warning: ") != 2 || !strings.Contains(stderr, "the user system:kube-scheduler is one of the system") || !strings.Contains(stderr, "the group system:nodes is") {
+		t.Errorf("code %d, %s", code, stderr)
+	}
 	newAccount(t, out("root"), "robot")
 	code, stdout, stderr = command("token", "create", "robot", "--namespace=kube-system", "--audience=vault", "--duration=20m", "--data-dir="+dataDir, "--output="+out("token"))
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "a token of the service account kube-system/robot for vault, until 2") {

@@ -197,7 +197,19 @@ func parsePair(certFile, keyFile string, cert, key []byte) (*x509.Certificate, e
 	if err != nil {
 		return nil, fmt.Errorf("%s and %s are not a certificate and its key in PEM: %w", certFile, keyFile, err)
 	}
-	return pair.Leaf, nil
+	return pair.Leaf, cutOff(certFile, cert)
+}
+
+// cutOff reports that a file ends inside of a block of PEM, as one that is being written.
+// What was behind would be missing without notice.
+func cutOff(file string, text []byte) error {
+	for block := new(pem.Block); block != nil; {
+		block, text = pem.Decode(text)
+	}
+	if bytes.Contains(text, []byte("-----BEGIN ")) {
+		return fmt.Errorf("%s ends in the middle of a block of PEM; it may not be written completely", file)
+	}
+	return nil
 }
 
 // authorities reads a file of certificates, PEM; "" is none. what names them in errors.
@@ -217,6 +229,9 @@ func authorities(what, file string) ([]byte, error) {
 
 // parseAuthorities parses a file of certificates, PEM: at least one.
 func parseAuthorities(file string, text []byte) (all []*x509.Certificate, err error) {
+	if err := cutOff(file, text); err != nil {
+		return nil, err
+	}
 	for rest := text; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {

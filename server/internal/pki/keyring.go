@@ -24,7 +24,8 @@ import (
 //
 //	R1. Credentials and tokens are replaced, never changed: a reader loads a
 //	    consistent state.
-//	R2. Wrong files are not taken: the state read before stays in use.
+//	R2. Wrong files are not taken: the state read before stays in use. Empty files are
+//	    wrong, whatever they are for: they may be caught while they are written.
 type Keyring struct {
 	source      source
 	credentials atomic.Pointer[Credentials]
@@ -154,8 +155,11 @@ func (w *watchedFiles) look(log *slog.Logger) {
 func (w *watchedFiles) read() (texts [][]byte, err error) {
 	for _, path := range w.paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case len(bytes.TrimSpace(text)) == 0:
+			return nil, fmt.Errorf("%s is empty; it counts when there is something in it", path)
 		}
 		texts = append(texts, text)
 	}
@@ -236,6 +240,9 @@ func (k *Keyring) takeTokens(texts [][]byte) ([]any, error) {
 	tokens, err := authn.ParseTokens(bytes.NewReader(texts[0]))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.source.TokenAuthFile, err)
+	}
+	if tokens.Len() == 0 {
+		return nil, fmt.Errorf("%s has no token in it; to take the last ones away, start the server without it", k.source.TokenAuthFile)
 	}
 	k.tokens.Store(tokens)
 	return []any{"users", tokens.Len()}, nil

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -38,6 +39,24 @@ func (p *Person) Validate() error {
 	}
 	return nil
 }
+
+// Warnings are what whoever makes the certificate should know: of a name or a group of the
+// system, for which rules and bindings of the server may exist already.
+func (p *Person) Warnings() (all []string) {
+	const warning = "the %s %s is one of the system: the certificate has whatever rights the server gives the system under that name; people should have names without the prefix " + systemPrefix
+	if strings.HasPrefix(p.User, systemPrefix) {
+		all = append(all, fmt.Sprintf(warning, "user", p.User))
+	}
+	for _, group := range p.Groups {
+		if strings.HasPrefix(group, systemPrefix) && group != authn.GroupMasters { // which needed a flag
+			all = append(all, fmt.Sprintf(warning, "group", group))
+		}
+	}
+	return all
+}
+
+// systemPrefix begins the names of users and groups of the system.
+const systemPrefix = "system:"
 
 // PersonKubeconfig makes a client certificate by the authority of a server's directory,
 // and returns a client configuration (YAML) with it, and the certificate's end. The server
