@@ -98,12 +98,17 @@ func readChange(o opener, from pebble.Reader, revision uint64, record logRecord)
 	key := strings.Clone(string(record.key))
 	c := &Change{Op: record.op}
 	var err error
+	var unreadable *UnreadableError
 	if record.prev != 0 {
-		if c.Prev, err = readVersion(o, from, key, record.prev, OpUpdate, Entry{}); err != nil {
+		c.Prev, err = readVersion(o, from, key, record.prev, OpUpdate, Entry{})
+		if err != nil && (record.op != OpDelete || !errors.As(err, &unreadable)) {
 			return nil, err
 		}
 	}
 	c.Entry, err = readVersion(o, from, key, revision, record.op, c.Prev)
+	if unreadable != nil && err == nil {
+		c.Prev = lastKnown(Entry{Key: key, Revision: record.prev, Unreadable: true}, c.Entry.Value)
+	}
 	return c, err
 }
 

@@ -48,7 +48,7 @@ func (o opener) open(space byte, key string, revision uint64, stored []byte) (pl
 	case sealed && o.blind:
 		return nil, false, nil
 	case sealed && o.cipher == nil:
-		return nil, false, fmt.Errorf("store: cannot read %q at %d: %w", key, revision, errNoCipher)
+		return nil, false, &UnreadableError{key, revision, errNoCipher}
 	case o.cipher == nil:
 		return stored, false, nil
 	}
@@ -62,7 +62,7 @@ func (o opener) open(space byte, key string, revision uint64, stored []byte) (pl
 		fresh, err = o.cipher.Fresh(key, text)
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("store: cannot decrypt %q at %d: %w", key, revision, err)
+		return nil, false, &UnreadableError{key, revision, err}
 	}
 	return plain, !fresh, nil
 }

@@ -109,7 +109,7 @@ func TestCipher(t *testing.T) {
 	if got, err := e.Get(ctx, "a/bc"); err != nil || string(got.Body) != "body of a/bc" || string(got.Meta) != "head of a/bc" || got.Rewritten {
 		t.Errorf("%q, %v", got.Body, err)
 	}
-	if _, err := e.Get(ctx, "a/bd"); err == nil || !strings.Contains(err.Error(), `cannot decrypt "a/bd" at 2: the record was moved`) {
+	if _, err := e.Get(ctx, "a/bd"); err == nil || !strings.Contains(err.Error(), `cannot read "a/bd" at 2: the record was moved`) {
 		t.Error(err)
 	}
 	if err := e.Close(); err != nil {

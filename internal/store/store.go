@@ -107,6 +107,9 @@ type Entry struct {
 	// shows it as it would be written today, or because it would be encrypted in another
 	// way today.
 	Rewritten bool
+	// Unreadable marks an entry without a value, whose record cannot be opened: only
+	// transactions see it, and only where they ask for it (Discarding).
+	Unreadable bool
 }
 
 // Op is the kind of a change.

@@ -40,11 +40,8 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if err := e.broken(); err != nil {
 		return Entry{}, err
 	}
-	var current *Entry
-	switch found, err := e.newest(key); {
-	case err == nil:
-		current = &found
-	case !errors.Is(err, ErrNotFound):
+	current, err := e.updated(ctx, key)
+	if err != nil {
 		return Entry{}, err
 	}
 	w, err := fn(current)
@@ -82,6 +79,9 @@ func checkWrite(key string, w Write, current *Entry) error {
 	case OpUpdate, OpDelete:
 		if current == nil {
 			return fmt.Errorf("store: operation %d on %q, which does not exist; use OpCreate", w.Op, key)
+		}
+		if current.Unreadable && w.Op == OpUpdate {
+			return fmt.Errorf("store: update of %q, which cannot be read; it can only be deleted", key)
 		}
 	default:
 		return fmt.Errorf("store: unknown operation %d on %q", w.Op, key)
@@ -165,7 +165,7 @@ func (e *Engine) newPending(ctx context.Context, key string, w Write, current *E
 		return nil, err
 	}
 	if current != nil {
-		p.change.Prev = *current
+		p.change.Prev = lastKnown(*current, w.Value)
 	}
 	if w.Op == OpDelete {
 		p.stored = shortRecord(w.Value, p.change.Prev)

@@ -265,9 +265,13 @@ func (f *Front) authorize(r *Request, a *authz.Attributes) (authz.Decision, stri
 
 // MayCreate refuses a PUT or an apply of a missing object by a user who may change such
 // objects, as was decided before, but not create them: 403.
-func (f *Front) MayCreate(r *Request) error {
+func (f *Front) MayCreate(r *Request) error { return f.MayAlso(r, "create") }
+
+// MayAlso refuses a request by a user who may not do something else with its object too:
+// 403.
+func (f *Front) MayAlso(r *Request, verb string) error {
 	a := r.attributes()
-	a.Verb = "create"
+	a.Verb = verb
 	decision, reason, err := f.authorize(r, &a)
 	if err == nil && decision != authz.Allow {
 		err = authz.Forbidden(&a, reason)

@@ -177,6 +177,7 @@ func DeletedStatus(t Target, e store.Entry) codec.StatusBody {
 func (f *Front) fail(r *Request, err error) {
 	var known *api.Error
 	var gone *conns.GoneError
+	var unreadable *store.UnreadableError
 	switch {
 	case errors.As(err, &known):
 	case errors.As(err, &gone), r.HTTP.Context().Err() != nil:
@@ -189,6 +190,9 @@ func (f *Front) fail(r *Request, err error) {
 		known = &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
 	case errors.Is(err, store.ErrFull):
 		known = &api.Error{Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "the disk of the server is full; objects can be read and deleted, not created or updated"}
+	case errors.As(err, &unreadable):
+		f.log.Error("an object cannot be read", "method", r.HTTP.Method, "path", r.HTTP.URL.Path, "key", unreadable.Key, "revision", unreadable.Revision, "error", unreadable.Cause)
+		known = r.unreadable(unreadable)
 	default:
 		f.log.Error("request failed", "method", r.HTTP.Method, "path", r.HTTP.URL.Path, "error", err)
 		known = api.Internal("the server failed while it handled the request; its log says more")

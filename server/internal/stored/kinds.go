@@ -48,7 +48,7 @@ func (k *Kind) old(e *store.Entry, at uint64) bool {
 // current is an entry of a view at a revision as it would be stored today. None of a nil
 // kind is old.
 func (k *Kind) current(e *store.Entry, at uint64) (store.Entry, error) {
-	if k == nil || !k.old(e, at) {
+	if k == nil || e.Unreadable || !k.old(e, at) {
 		return *e, nil
 	}
 	v, same, err := k.shown(e)

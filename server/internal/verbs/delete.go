@@ -25,6 +25,9 @@ func (v *Verbs) Delete(r *front.Request) error {
 	if err := objects.CheckProtected(t.Row.Resource, t.Name); err != nil {
 		return err
 	}
+	if done, err := v.discard(r, &opts); done || err != nil {
+		return err
+	}
 	opts.By, opts.Author = r.User, r
 	r.Span.Event("About to delete object from database")
 	entry, gone, err := v.objects.DeleteObject(r.Context, t.Ref, opts)

@@ -36,6 +36,11 @@ func (v *Verbs) ListOrWatch(r *front.Request) error {
 	}
 	defer list.close()
 	r.Span.Event("Listing from storage done")
+	if list.skips {
+		if err := v.warnSkipped(r, list); err != nil {
+			return err
+		}
+	}
 	if err = v.respondList(r, list); err == nil && list.from == "" && !list.found && !list.oneKey() {
 		switch {
 		case list.remaining != nil:
@@ -65,6 +70,8 @@ type list struct {
 	remaining *int64   // entries after the page; nil when unknown or none
 	token     string   // for the next page
 	seen      int64    // entries that the last scan has read
+	skips     bool     // what cannot be read is left out
+	skipped   []string // keys of what was left out, in order
 }
 
 func (l *list) close() { _ = l.reader.Close() }
@@ -73,6 +80,7 @@ func (l *list) close() { _ = l.reader.Close() }
 type listOptions struct {
 	selector *selector.Selector
 	limit    int64 // 0 for no limit
+	skips    bool  // what cannot be read is left out
 }
 
 // listOptionsOf reads and checks the options of a list without the revision and the page,
@@ -96,6 +104,7 @@ func listOptionsOf(r *front.Request) (o listOptions, err error) {
 	if limit != nil && *limit > 0 && r.Features[features.ListChunking] {
 		o.limit = *limit
 	}
+	o.skips = q.Flag(front.IgnoreUnreadable)
 	o.selector, err = asked.For(r.Target.Row.Resource)
 	return o, err
 }
@@ -103,7 +112,7 @@ func listOptionsOf(r *front.Request) (o listOptions, err error) {
 // openList opens the requested page of a list.
 func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
 	t, sel := r.Target, o.selector
-	l := &list{selector: sel, prefix: t.Row.Prefix(t.Namespace), single: !t.Row.Namespaced || t.Namespace != "", limit: o.limit}
+	l := &list{selector: sel, prefix: t.Row.Prefix(t.Namespace), single: !t.Row.Namespaced || t.Namespace != "", limit: o.limit, skips: o.skips}
 	if !t.Row.Stored { // a handful of objects without pages and history
 		var err error
 		l.reader, err = v.components(t.Row)
@@ -114,7 +123,7 @@ func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() && !sel.Reads() {
+	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() && !sel.Reads() && !l.skips {
 		planned, err := l.lookup(r.Context, v)
 		if err != nil || planned {
 			return l, err
@@ -257,15 +266,17 @@ func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
 		return nil
 	}
 	seen, all := int64(0), l.selector.Everything()
-	err := l.reader.ScanMeta(ctx, l.prefix, l.from, func(e *store.Entry) bool {
-		if seen == l.limit {
-			l.next = strings.Clone(e.Key) // the entry is valid during the visit only
-			return false
-		}
-		if all || l.selector.Matches(e.Key, e.Meta) {
-			seen++
-		}
-		return true
+	err := l.past(func(from string) error {
+		return l.reader.ScanMeta(ctx, l.prefix, from, func(e *store.Entry) bool {
+			if seen == l.limit {
+				l.next = strings.Clone(e.Key) // the entry is valid during the visit only
+				return false
+			}
+			if all || l.selector.Matches(e.Key, e.Meta) {
+				seen++
+			}
+			return true
+		})
 	})
 	if err != nil || l.next == "" {
 		return err
@@ -288,7 +299,7 @@ func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
 func (l *list) scan(ctx context.Context, visit func(*store.Entry) bool) error {
 	if name, ok := l.selector.Name(); ok && l.single {
 		key := l.prefix + name
-		e, err := l.reader.Get(key)
+		e, err := l.readable(key)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
@@ -302,12 +313,14 @@ func (l *list) scan(ctx context.Context, visit func(*store.Entry) bool) error {
 	}
 	all := l.selector.Everything()
 	l.seen = 0
-	return l.reader.Scan(ctx, l.prefix, l.from, func(e *store.Entry) bool {
-		l.seen++
-		if !all && !l.selector.Matches(e.Key, e.Meta) {
-			return true
-		}
-		return visit(e)
+	return l.past(func(from string) error {
+		return l.reader.Scan(ctx, l.prefix, from, func(e *store.Entry) bool {
+			l.seen++
+			if !all && !l.selector.Matches(e.Key, e.Meta) {
+				return true
+			}
+			return visit(e)
+		})
 	})
 }
 

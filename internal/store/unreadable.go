@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// UnreadableError means that a record is there and cannot be opened: the key that it was
+// encrypted with is missing, or the record was damaged. The others can be read.
+type UnreadableError struct {
+	Key      string
+	Revision uint64
+	Cause    error
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("store: cannot read %q at %d: %v", e.Key, e.Revision, e.Cause)
+}
+
+func (e *UnreadableError) Unwrap() error { return e.Cause }
+
+type discarding struct{}
+
+// Discarding returns a context in which Update shows a record that cannot be opened as an
+// entry without a value (Entry.Unreadable), which may only be deleted.
+func Discarding(ctx context.Context) context.Context {
+	return context.WithValue(ctx, discarding{}, true)
+}
+
+// updated is the newest entry of a key, for Update; nil for none.
+func (e *Engine) updated(ctx context.Context, key string) (*Entry, error) {
+	found, err := e.newest(key)
+	var unreadable *UnreadableError
+	switch {
+	case err == nil:
+		return &found, nil
+	case errors.Is(err, ErrNotFound):
+		return nil, nil
+	case errors.As(err, &unreadable) && ctx.Value(discarding{}) != nil:
+		return &Entry{Key: key, Revision: unreadable.Revision, Value: Value{RevisionAt: -1}, Unreadable: true}, nil
+	}
+	return nil, err
+}
+
+// lastKnown is the state before a deletion: that of an entry which could not be opened is
+// as little known as its last one, which the deletion has made up.
+func lastKnown(current Entry, last Value) Entry {
+	if current.Unreadable {
+		current.Value, current.Unreadable = Value{Meta: last.Meta, Body: last.Body, RevisionAt: -1}, false
+	}
+	return current
+}
