@@ -201,7 +201,7 @@ func parsePair(certFile, keyFile string, cert, key []byte) (*x509.Certificate, e
 }
 
 // cutOff reports that a file ends inside of a block of PEM, as one that is being written.
-// What was behind would be missing without notice.
+// The rest of the blocks would be missing without notice.
 func cutOff(file string, text []byte) error {
 	for block := new(pem.Block); block != nil; {
 		block, text = pem.Decode(text)

@@ -70,8 +70,8 @@ type list struct {
 	remaining *int64   // entries after the page; nil when unknown or none
 	token     string   // for the next page
 	seen      int64    // entries that the last scan has read
-	skips     bool     // what cannot be read is left out
-	skipped   []string // keys of what was left out, in order
+	skips     bool     // objects that cannot be read are left out
+	skipped   []string // keys of the objects left out, in order
 }
 
 func (l *list) close() { _ = l.reader.Close() }
@@ -80,7 +80,7 @@ func (l *list) close() { _ = l.reader.Close() }
 type listOptions struct {
 	selector *selector.Selector
 	limit    int64 // 0 for no limit
-	skips    bool  // what cannot be read is left out
+	skips    bool  // objects that cannot be read are left out
 }
 
 // listOptionsOf reads and checks the options of a list without the revision and the page,
