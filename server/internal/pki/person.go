@@ -40,8 +40,8 @@ func (p *Person) Validate() error {
 	return nil
 }
 
-// Warnings are what whoever makes the certificate should know: of a name or a group of the
-// system, for which rules and bindings of the server may exist already.
+// Warnings are about a name or a group of the system, for which rules and bindings of the
+// server may exist already.
 func (p *Person) Warnings() (all []string) {
 	const warning = "the %s %s is one of the system: the certificate has whatever rights the server gives the system under that name; people should have names without the prefix " + systemPrefix
 	if strings.HasPrefix(p.User, systemPrefix) {
