@@ -65,7 +65,7 @@ func (c *Cursor) inside() bool { return c.rev >= c.ring.floor }
 // moves past them. all reports that it reached the end. The hub's lock is held and the
 // cursor inside.
 func (c *Cursor) take(limit int) (events []*Event, all bool) {
-	end := c.ring.pace.limit(c.hub.latest)
+	end := c.ring.limit(c.hub.latest)
 	bytes := 0
 	for _, e := range c.ring.after(c.rev) {
 		if e.Entry.Revision > end {
@@ -91,33 +91,64 @@ func (c *Cursor) take(limit int) (events []*Event, all bool) {
 // Changes.
 func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{}, err error) {
 	for {
-		h := c.hub
-		h.mu.RLock()
-		closed, ended, inside, all := h.closed, c.ring.ended, c.inside(), false
-		wake = h.more
-		if inside {
-			if events, all = c.take(batchSize); all {
-				wake = c.ring.pace.wait()
-			}
-		}
-		h.mu.RUnlock()
-		if closed || inside && ended && len(events) == 0 {
+		seen := c.look()
+		switch {
+		case seen.closed:
 			return nil, nil, ErrClosed
+		case seen.inside:
+			return seen.events, seen.wake, nil
 		}
-		if inside {
-			return events, wake, nil
-		}
-		if events, err = c.catchUp(ctx); err != nil || len(events) > 0 {
-			return events, wake, err
+		if events, err = c.catchUp(ctx, seen.limit); err != nil || len(events) > 0 {
+			return events, c.hub.more, err
 		}
 	}
 }
 
-// catchUp reads from the log. It may move on without returning events.
-func (c *Cursor) catchUp(ctx context.Context) ([]*Event, error) {
+// sight is what a cursor finds in its ring at one moment.
+type sight struct {
+	closed bool // there will be nothing more
+	inside bool
+	events []*Event
+	wake   <-chan struct{}
+	limit  uint64 // of a cursor that is behind: up to here it may read the log
+}
+
+// look takes the next events of the ring. A cursor that is behind has to read the log, but
+// not further than what was announced by now: the resource may end meanwhile, and later
+// changes are those of another generation.
+func (c *Cursor) look() (s sight) {
+	h := c.hub
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	s.closed, s.inside, s.wake = h.closed, c.inside(), h.more
+	if s.closed {
+		return s
+	}
+	if !s.inside {
+		s.limit = c.ring.limit(h.latest)
+		// The ring may have dropped changes that it still holds back from its cursors.
+		s.limit = max(s.limit, c.ring.floor)
+		return s
+	}
+	all := false
+	s.events, all = c.take(batchSize)
+	switch {
+	case c.ring.ended:
+		s.closed = len(s.events) == 0
+	case all:
+		s.wake = c.ring.pace.wait()
+	}
+	return s
+}
+
+// catchUp reads from the log, up to a revision. It may move on without returning events.
+func (c *Cursor) catchUp(ctx context.Context, limit uint64) ([]*Event, error) {
 	var events []*Event
 	bytes := 0
 	read, err := c.hub.store.Changes(ctx, c.prefix, c.rev, func(ch *store.Change) bool {
+		if ch.Entry.Revision > limit {
+			return false
+		}
 		e := &Event{Change: *ch}
 		events = append(events, e)
 		bytes += e.size()
@@ -126,6 +157,6 @@ func (c *Cursor) catchUp(ctx context.Context) ([]*Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.rev = read
+	c.rev = min(read, limit)
 	return events, nil
 }

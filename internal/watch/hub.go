@@ -34,7 +34,21 @@ type Config struct {
 //	W2. latest is the same for all rings: the newest revision that the store
 //	    has announced.
 //	W3. Nothing in the hub blocks on a watcher.
-//	W4. There is a ring for each resource that has a cursor, and for no other.
+//	W4. There is a ring for each resource that has a cursor, and for no other. An ended
+//	    ring is not among them: only its cursors have it.
+//
+// The end of a resource (End) has a revision: the newest one that was announced before.
+//
+//	W5. A cursor that was opened before the end returns every change up to the revision of
+//	    the end, from the ring or from the log, none after it, and then ErrClosed.
+//	W6. Its Revision does not pass that of the end: what is written later belongs to
+//	    another generation of the resource, and the cursor has not seen it.
+//	W7. No cursor waits at an ended ring: End wakes those that wait, and later Polls return
+//	    a wake that is closed.
+//	W8. A cursor that is opened after the end belongs to the next generation, with a ring of
+//	    its own. A watcher that may have found the resource before its end looks once more
+//	    after it has opened the cursor. If it does not find the resource, the cursor may
+//	    have come too late for End; if it does, a later End includes the cursor.
 type Hub struct {
 	cfg    Config
 	store  store.Feed
@@ -64,7 +78,7 @@ func NewHub(s store.Feed, cfg Config) *Hub {
 	return h
 }
 
-// Close ends the subscription; waiting cursors return ErrClosed.
+// Close ends the subscription; all cursors return ErrClosed, whatever they have not seen.
 func (h *Hub) Close() {
 	h.cancel()
 	h.mu.Lock()
@@ -146,12 +160,13 @@ func (h *Hub) Watchers(prefix string) int {
 }
 
 // End ends the cursors of a resource that is not served any more: they return the changes
-// that they have not seen yet, then ErrClosed.
+// up to now that they have not seen yet, then ErrClosed. The caller has withdrawn the
+// resource before, so that no watcher finds it any more (W8).
 func (h *Hub) End(prefix string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r := h.rings[prefix]; r != nil {
-		r.ended = true
+		r.ended, r.end = true, h.latest
 		delete(h.rings, prefix)
 		r.pace.wave()
 	}

@@ -18,7 +18,16 @@ type ring struct {
 	bytes  int
 	fresh  int // changes of the batch that is being published
 	pace   pace
-	ended  bool // the resource is not served any more: nothing is appended
+	ended  bool   // the resource is not served any more: nothing is appended
+	end    uint64 // the revision of the end
+}
+
+// limit is the revision up to which cursors may see, of a hub with that newest revision.
+func (r *ring) limit(latest uint64) uint64 {
+	if r.ended {
+		return r.end
+	}
+	return r.pace.limit(latest)
 }
 
 func (r *ring) append(e *Event, cfg Config) {

@@ -63,9 +63,7 @@ func (f *streamForm) shared() bool { return f.accept.As != codec.AsTable }
 // frame is an event with an object, given as it is stored. The entry of one that is not
 // stored like that has no revision.
 func (f *streamForm) frame(ctx context.Context, event string, e *store.Entry) ([]byte, error) {
-	if err := f.follow(); err != nil {
-		return nil, err
-	}
+	f.follow()
 	kind, body := front.KindOf(f.res), e.Body
 	var err error
 	switch {
@@ -97,17 +95,15 @@ func (f *streamForm) frame(ctx context.Context, event string, e *store.Entry) ([
 }
 
 // follow brings the row up to date. A watch of custom objects goes on in its version when
-// their definition changes, and ends with that version.
-func (f *streamForm) follow() error {
+// their definition changes. When the version is not served any more the last row stays: the
+// hub ends the watch, after the events up to then.
+func (f *streamForm) follow() {
 	if f.res.Definition == nil {
-		return nil
+		return
 	}
-	now := f.s.front.Row(f.res)
-	if now == nil {
-		return errOver
+	if now := f.s.front.Row(f.res); now != nil {
+		f.res = now
 	}
-	f.res = now
-	return nil
 }
 
 func (f *streamForm) encode(event string, kind front.BodyKind, e *store.Entry, body []byte) ([]byte, error) {

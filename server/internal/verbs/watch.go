@@ -93,6 +93,9 @@ func (w *watcher) stream() error {
 	// there are later ones.
 	w.cursor = w.s.hub.Watch(w.prefix, w.at)
 	defer w.cursor.Close()
+	if w.s.front.Row(w.res) == nil { // the hub may have ended the resource before the cursor was there
+		return errOver
+	}
 	if !w.opts.initial {
 		w.begin()
 	}
