@@ -2,7 +2,6 @@ package front
 
 import (
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +17,7 @@ import (
 type Limits struct {
 	Reading, Mutating Pool // requests
 	bodies, answers   Pool // bytes of large ones
+	unread            *unread
 }
 
 const (
@@ -34,7 +34,7 @@ const (
 // NewLimits bounds reads and writes, and the bodies of at most largest bytes. A number
 // that is not positive means no bound.
 func NewLimits(reading, mutating int, largest int64) *Limits {
-	l := &Limits{}
+	l := &Limits{unread: newUnread()}
 	l.Reading.Set(int64(reading))
 	l.Mutating.Set(int64(mutating))
 	l.bodies.Set(largeBodies * largest)
@@ -75,7 +75,7 @@ type Slot struct {
 func (p *Pool) Take(have *Slot, user *authn.User, size int64) error {
 	if have.pool == nil {
 		have.pool = p
-		if p.most > 0 && !slices.Contains(user.Groups, authn.GroupMasters) {
+		if p.most > 0 && !isMaster(user) {
 			have.user = user.Name
 		}
 	}
@@ -124,10 +124,15 @@ func (p *Pool) count(have *Slot) {
 
 // enter waits for the place of a request among those that run, or answers 429 when there
 // is none: at its priority level, or among all.
-func (f *Front) enter(r *Request, at *Slot) error {
+func (f *Front) enter(r *Request) error {
 	watches := r.watches()
 	if r.Target.AlwaysServed || r.Target.Remote != nil || r.LongRunning() && !watches { // extension servers have limits of their own
 		return nil
+	}
+	s := r.seat
+	s.take(r.User, f.limits.unread)
+	if err := f.limits.unread.check(r.User); err != nil {
+		return err
 	}
 	pool := &f.limits.Reading
 	if r.mutating() {
@@ -136,16 +141,19 @@ func (f *Front) enter(r *Request, at *Slot) error {
 	switch flow := f.cfg.Flow; {
 	case flow != nil:
 		begin := r.begin()
-		err := flow.Enter(r.Context, r.place, r.extent())
+		err := flow.Enter(r.Context, &s.place, r.extent())
 		r.stage("priorityandfairness", begin)
 		if err != nil {
 			return api.TooManyRequests(1)
 		}
+		if err := f.limits.unread.check(r.User); err != nil { // it may have waited
+			return err
+		}
 	case !watches:
-		return pool.Take(at, r.User, 1)
+		return pool.Take(&s.slot, r.User, 1)
 	}
 	if !watches {
-		pool.count(at)
+		pool.count(&s.slot)
 	}
 	return nil
 }
@@ -186,8 +194,16 @@ func (f *Front) Sized(r *Request, objects int64) {
 // Leave gives up the place of a request before its end. The rest of an answer has to call
 // it.
 func (r *Request) Leave() {
-	if r.place != nil {
-		r.place.Leave()
-		r.place = nil
+	if r.seat != nil {
+		r.seat.leave()
+		r.seat = nil
 	}
+}
+
+// Sending writes a part of the answer that may have to wait for the client.
+func (r *Request) Sending(write func() error) error {
+	if r.seat.begin() {
+		defer r.seat.end()
+	}
+	return write()
 }

@@ -128,7 +128,7 @@ func (f *Front) handle(r *Request) error {
 	if r.Target.Remote == nil && !r.Target.connects() {
 		f.dismiss(r)
 	}
-	if err := f.enter(r, &taken.place); err != nil {
+	if err := f.enter(r); err != nil {
 		return err
 	}
 	err = verb(r)
@@ -141,11 +141,11 @@ func (f *Front) handle(r *Request) error {
 	return err
 }
 
-// holdings are the places and the deadline of a request. One deferred call gives all of
+// holdings are the body and the deadline of a request. One deferred call gives all of
 // them back; a list of deferred calls costs more.
 type holdings struct {
-	time        *deadline // nil for a request that may last
-	body, place Slot
+	time *deadline // nil for a request that may last
+	body Slot
 }
 
 func (h *holdings) giveBack(r *Request) {
@@ -153,7 +153,6 @@ func (h *holdings) giveBack(r *Request) {
 		r.Leave()
 	}
 	r.room.Leave()
-	h.place.Leave()
 	h.body.Leave()
 	if h.time != nil {
 		h.time.end()
@@ -189,8 +188,8 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	}
 	r.User = identity.User
 	f.trace(r)
-	r.place = &flowcontrol.Place{Attributes: r.attributes()}
-	asked := &r.place.Attributes
+	r.seat = &seat{place: flowcontrol.Place{Attributes: r.attributes()}}
+	asked := &r.seat.place.Attributes
 	if err := f.record(r, asked); err != nil {
 		return nil, err
 	}
@@ -204,8 +203,8 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 
 	asked.User = r.User
 	if f.cfg.Flow != nil {
-		r.place.Class = f.cfg.Flow.Classify(asked)
-		r.place.Class.Label(r.Writer.Header())
+		r.seat.place.Class = f.cfg.Flow.Classify(asked)
+		r.seat.place.Class.Label(r.Writer.Header())
 	}
 	decision, reason, err := f.authorize(r, asked)
 	r.recordDecision(decision, reason, err)

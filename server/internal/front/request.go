@@ -17,7 +17,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/features"
-	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
@@ -102,8 +101,8 @@ type Request struct {
 	Accept   codec.MediaType
 	Features features.Gates
 	limits   *Limits
-	room     Slot               // of a large answer
-	place    *flowcontrol.Place // nil before authorization, and when it is not needed any more
+	room     Slot  // of a large answer
+	seat     *seat // nil before authorization, and when it is not needed any more
 
 	Body     []byte // complete when the verb runs
 	owed     bool   // it has a body that has not been read

@@ -329,6 +329,9 @@ func (r *Request) writeAll(parts [][]byte) error {
 
 // Corked makes the writes of send leave in as few system calls as possible.
 func (r *Request) Corked(send func() error) error {
+	if r.seat.begin() {
+		defer r.seat.end()
+	}
 	conn := conns.Of(r.HTTP)
 	conn.Cork()
 	err := send()
@@ -346,6 +349,9 @@ func (r *Request) Write(p []byte) error {
 
 // WriteBytes is Write with the number of bytes written, as io.Writer wants it.
 func (r *Request) WriteBytes(p []byte) (int, error) {
+	if r.Bytes+int64(len(p)) > netBuffer/2 && r.seat.begin() { // less is gathered
+		defer r.seat.end()
+	}
 	n, err := r.Writer.Write(p)
 	r.Bytes += int64(n)
 	if err != nil {

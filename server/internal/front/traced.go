@@ -67,7 +67,7 @@ var verbSpans = map[string]string{"create": "Create", "update": "Update", "patch
 
 // traceVerb begins the span of the verb of a request for objects, and returns its end.
 func (f *Front) traceVerb(r *Request) (end func()) {
-	a := &r.place.Attributes
+	a := &r.seat.place.Attributes
 	name := verbSpans[a.Verb]
 	if name == "" || r.Target.Row == nil || r.Target.connects() {
 		return func() {}

@@ -31,7 +31,7 @@ func (v *Verbs) Watch(r *front.Request) error {
 		r.Head(http.StatusOK, r.Accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: v, begun: r.Leave, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
+	w := &watcher{s: v, request: r, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
 		events: v.metrics.EventsOf(r.Target.Row)}
 	if opts.initial {
 		if err := v.waitForRevision(r, opts.revision); err != nil {
@@ -45,14 +45,14 @@ func (v *Verbs) Watch(r *front.Request) error {
 // watcher is one running watch. It holds a position in the changes and the events that it
 // is writing, never a queue.
 type watcher struct {
-	s      *Verbs
-	begun  func() // ends its place among the requests; nil afterwards
-	path   string
-	res    *catalog.Row
-	prefix string // of the keys
-	opts   watchOptions
-	form   *streamForm
-	events metrics.Events
+	s       *Verbs
+	request *front.Request // nil when it has no place among the requests any more
+	path    string
+	res     *catalog.Row
+	prefix  string // of the keys
+	opts    watchOptions
+	form    *streamForm
+	events  metrics.Events
 
 	ctx    context.Context // ends when the client has gone
 	sink   stream.Sink
@@ -82,10 +82,18 @@ func (w *watcher) run() {
 // begin ends the initialization of the watch: the first page of the present objects, if it
 // begins with them, has been read. A slow client delays no other request.
 func (w *watcher) begin() {
-	if w.begun != nil {
-		w.begun()
-		w.begun = nil
+	if w.request != nil {
+		w.request.Leave()
+		w.request = nil
 	}
+}
+
+// head sends the head of the answer.
+func (w *watcher) head() error {
+	if w.request != nil {
+		return w.request.Sending(w.sink.Flush)
+	}
+	return w.sink.Flush()
 }
 
 func (w *watcher) stream() error {
@@ -99,7 +107,7 @@ func (w *watcher) stream() error {
 	if !w.opts.initial {
 		w.begin()
 	}
-	if err := w.sink.Flush(); err != nil { // the head of the answer
+	if err := w.head(); err != nil {
 		return err
 	}
 	if w.opts.initial {
