@@ -34,7 +34,7 @@ func (h *harness) copies() (first, second *harness) {
 	return &one, two.http2()
 }
 
-// tale is what a watch said until its end.
+// tale is the sum of the events of a watch until its end.
 type tale struct {
 	deleted map[string]bool
 	strange string // an event that the watch should not have

@@ -104,7 +104,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 	}
 }
 
-// sight is what a cursor finds in its ring at one moment.
+// sight is the state of a ring as one cursor finds it.
 type sight struct {
 	closed bool // there will be nothing more
 	inside bool
@@ -114,7 +114,7 @@ type sight struct {
 }
 
 // look takes the next events of the ring. A cursor that is behind has to read the log, but
-// not further than what was announced by now: the resource may end meanwhile, and later
+// not further than the newest announced change: the resource may end meanwhile, and later
 // changes are those of another generation.
 func (c *Cursor) look() (s sight) {
 	h := c.hub

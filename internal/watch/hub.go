@@ -41,7 +41,7 @@ type Config struct {
 //
 //	W5. A cursor that was opened before the end returns every change up to the revision of
 //	    the end, from the ring or from the log, none after it, and then ErrClosed.
-//	W6. Its Revision does not pass that of the end: what is written later belongs to
+//	W6. Its Revision does not pass that of the end: later changes belong to
 //	    another generation of the resource, and the cursor has not seen it.
 //	W7. No cursor waits at an ended ring: End wakes those that wait, and later Polls return
 //	    a wake that is closed.

@@ -11,7 +11,7 @@ import (
 )
 
 // seat is the place of a request among those that run: at its priority level, and among
-// all. Who computes needs a place; who waits for a client does not. So a seat is given back
+// all. A request needs it to compute, not to wait for its client. So a seat is given back
 // when a write of the answer takes longer than patience, and the answer goes on as an
 // unread one.
 //
@@ -19,7 +19,7 @@ import (
 //
 //	S1. A request that runs has its place, is counted as unread, or is a watch that has begun.
 //	S2. A seat that was given back is not taken again: the rest of the answer is bounded by
-//	    what its client reads.
+//	    the speed of its client.
 //	S3. mu is held by the handler and by the timer for a moment only, never while something
 //	    is written.
 type seat struct {

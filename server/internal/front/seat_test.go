@@ -26,6 +26,8 @@ func TestSeat(t *testing.T) {
 		expect := func(when string, running, unread int) {
 			t.Helper()
 			synctest.Wait()
+			l.unread.mu.Lock()
+			defer l.unread.mu.Unlock()
 			if got := l.Reading.InUse.Load(); got != int64(running) || l.unread.users["bob"] != unread || l.unread.all != unread {
 				t.Fatalf("%s: %d run and %d are not read, want %d and %d", when, got, l.unread.all, running, unread)
 			}
