@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flags"
@@ -33,7 +34,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig, "what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
 	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, features.Help())
 	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion, "the release before this one (1.24), to show the metrics that this one hides; there are none")
-	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them, 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
+	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them but "+strings.Join(controller.OnlyByName(), " and ")+", 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
 
 	fs.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "IP address to listen on; 0.0.0.0 for all of this machine's")
 	fs.StringVar(&c.ExternalHostname, "external-hostname", c.ExternalHostname, "name by which others reach the server (default: its address)")
@@ -98,9 +99,10 @@ func (c *Config) addSigningFlags(fs *pflag.FlagSet) {
 
 // addAccountFlags defines the flags about the tokens of service accounts.
 func (c *Config) addAccountFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM; made by the server when not given")
+	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM (default: that of --service-account-private-key-file, or one that the server makes)")
+	fs.StringVar(&c.ServiceAccountPrivateKeyFile, "service-account-private-key-file", c.ServiceAccountPrivateKeyFile, "key that signs the tokens of service accounts in secrets, PEM (default: the one that signs the others)")
 	fs.Var(&issuers{list: &c.ServiceAccountIssuers}, "service-account-issuer", "issuer in the tokens of service accounts; of several the first is that of new tokens, and all are accepted")
-	fs.StringArrayVar(&c.ServiceAccountKeyFiles, "service-account-key-file", c.ServiceAccountKeyFiles, "keys that verify the tokens of service accounts, PEM; may be given several times (default: the one that signs them)")
+	fs.StringArrayVar(&c.ServiceAccountKeyFiles, "service-account-key-file", c.ServiceAccountKeyFiles, "keys that verify the tokens of service accounts, PEM; may be given several times (default: those that sign them, and that of --tls-private-key-file)")
 	fs.Var((*negated)(&c.DisableServiceAccountLookup), "service-account-lookup", "refuse tokens in secrets when the secret or the account is gone")
 	fs.Lookup("service-account-lookup").NoOptDefVal = "true"
 	fs.Var((*negated)(&c.KeepTokenExpiration), "service-account-extend-token-expiration", "let the tokens that pods have by default last a year")
@@ -134,9 +136,9 @@ func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.OIDCSigningAlgorithms, "oidc-signing-algs", c.OIDCSigningAlgorithms, "accepted algorithms of ID tokens")
 	fs.BoolVar(&c.EnableBootstrapTokenAuth, "enable-bootstrap-token-auth", c.EnableBootstrapTokenAuth, "let new nodes log in by the bootstrap tokens in secrets of kube-system")
 	fs.StringVar(&c.TokenWebhookConfigFile, "authentication-token-webhook-config-file", c.TokenWebhookConfigFile, "client configuration (kubeconfig) for a webhook that knows the users of bearer tokens")
-	fs.StringVar(&c.TokenWebhookVersion, "authentication-token-webhook-version", c.TokenWebhookVersion, "version of the TokenReviews for the webhook: v1 or v1beta1")
+	fs.StringVar(&c.TokenWebhookVersion, "authentication-token-webhook-version", c.TokenWebhookVersion, "version of the TokenReviews for the webhook: v1 or v1beta1, also as authentication."+profile.GroupSuffix+"/v1")
 	fs.StringVar(&c.AuthorizationWebhookConfigFile, "authorization-webhook-config-file", c.AuthorizationWebhookConfigFile, "client configuration (kubeconfig) for the webhook of the authorization mode Webhook")
-	fs.StringVar(&c.AuthorizationWebhookVersion, "authorization-webhook-version", c.AuthorizationWebhookVersion, "version of the SubjectAccessReviews for the webhook: v1 or v1beta1")
+	fs.StringVar(&c.AuthorizationWebhookVersion, "authorization-webhook-version", c.AuthorizationWebhookVersion, "version of the SubjectAccessReviews for the webhook: v1 or v1beta1, also as authorization."+profile.GroupSuffix+"/v1")
 	fs.Var((*lasting)(&c.AuthorizationWebhookAllowedTTL), "authorization-webhook-cache-authorized-ttl", "how long an answer of the webhook that allows a request counts; 0 for not at all")
 	fs.Var((*lasting)(&c.AuthorizationWebhookOthersTTL), "authorization-webhook-cache-unauthorized-ttl", "how long any other answer of the webhook counts; 0 for not at all")
 	fs.Var((*lasting)(&c.TokenWebhookCacheTTL), "authentication-token-webhook-cache-ttl", "how long an answer of the webhook counts; 0 for not at all")

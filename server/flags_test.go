@@ -127,11 +127,11 @@ func TestInertFlags(t *testing.T) {
 	var names []string
 	for _, f := range got {
 		names = append(names, strings.Join(f.Flags, " "))
-		if len(f.What) < 20 {
-			t.Errorf("%v: %q", f.Flags, f.What)
+		if len(f.Text) < 20 {
+			t.Errorf("%v: %q", f.Flags, f.Text)
 		}
 	}
-	want := []string{"--etcd-servers --watch-cache"}
+	want := []string{"--etcd-servers --watch-cache", "--oidc-required-claim", "--requestheader-client-ca-file", "--admission-control"}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
 	}
@@ -149,6 +149,8 @@ func TestInertFlags(t *testing.T) {
 func TestRefusedFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",
+		"--egress-selector-config-file=egress.yaml":        "--egress-selector-config-file: this server connects to nodes, webhooks and extension servers by itself",
+		"--max-connection-bytes-per-sec=100":               "does not bound the bytes a second",
 	} {
 		_, fs, err := parse(line)
 		if err != nil {

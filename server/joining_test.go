@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,55 @@ func TestClusterInfoIsSigned(t *testing.T) {
 	signature := h.get(publicMaps+"/cluster-info").field(t, "data.jws-kubeconfig-bbbbbb").(string)
 	if verifies(t, signature, "third", "bbbbbb", two) || verifies(t, signature, "second", "bbbbbb", one) {
 		t.Error("a signature of something else verifies")
+	}
+}
+
+// TestEndedTokensSignNothing: the signature of a token goes when the token ends, and no
+// cleaner deletes it.
+func TestEndedTokensSignNothing(t *testing.T) {
+	h := withControllers(t, "bootstrapsigner")
+	h.post(tokenSecrets, bootstrapSecret("aaaaaa", "0123456789abcdef")).expect(t, 201, "")
+	h.post(tokenSecrets, bootstrapSecret("bbbbbb", "fedcba9876543210")).expect(t, 201, "")
+	h.post(publicMaps, `{"metadata":{"name":"cluster-info"},"data":{"kubeconfig":"first"}}`).expect(t, 201, "")
+	signed := func(ids ...string) {
+		t.Helper()
+		h.await(publicMaps, func(o contents) bool {
+			data, _ := o.in("cluster-info", "data").(map[string]any)
+			return len(data) == 1+len(ids) && !slices.ContainsFunc(ids, func(id string) bool { return data["jws-kubeconfig-"+id] == nil })
+		})
+	}
+	signed("aaaaaa", "bbbbbb")
+	end := base64.StdEncoding.EncodeToString([]byte(time.Now().Add(2 * time.Second).UTC().Format(time.RFC3339)))
+	h.mergePatch(tokenSecrets+"/bootstrap-token-aaaaaa", `{"data":{"expiration":"`+end+`"}}`)
+	signed("bbbbbb")
+	h.get(tokenSecrets+"/bootstrap-token-aaaaaa").expect(t, 200, "")
+}
+
+// TestUsualControllersLeaveTokensAlone: bootstrap tokens sign and are deleted only where
+// somebody asks for that.
+func TestUsualControllersLeaveTokensAlone(t *testing.T) {
+	for _, c := range []struct {
+		selection []string
+		on        bool
+	}{{[]string{"*"}, false}, {[]string{"*", "bootstrapsigner", "tokencleaner"}, true}} {
+		h := startServer(t, func(cfg *server.Config) { cfg.Controllers, cfg.DisableAdmissionPlugins = c.selection, nil })
+		over := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+		h.post(tokenSecrets, bootstrapSecret("aaaaaa", "0123456789abcdef", "expiration", over)).expect(t, 201, "")
+		h.post(tokenSecrets, bootstrapSecret("bbbbbb", "0123456789abcdef")).expect(t, 201, "")
+		h.post(publicMaps, `{"metadata":{"name":"cluster-info"},"data":{"kubeconfig":"first"}}`).expect(t, 201, "")
+		if c.on {
+			h.awaitGone(tokenSecrets, "bootstrap-token-aaaaaa")
+			h.await(publicMaps, func(o contents) bool { return o.in("cluster-info", "data.jws-kubeconfig-bbbbbb") != nil })
+			continue
+		}
+		// The controllers see changes in their order: once the garbage collector has seen the
+		// last, the others would have seen those before.
+		h.post("/api/v1/namespaces/kube-public/configmaps", `{"metadata":{"name":"orphan","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"none"}]}}`).expect(t, 201, "")
+		h.awaitGone(publicMaps, "orphan")
+		h.get(tokenSecrets+"/bootstrap-token-aaaaaa").expect(t, 200, "")
+		if data := h.get(publicMaps+"/cluster-info").field(t, "data").(map[string]any); len(data) != 1 {
+			t.Errorf("signed: %v", data)
+		}
 	}
 }
 

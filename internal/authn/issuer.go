@@ -103,7 +103,10 @@ func AccountName(namespace, name string) string {
 }
 
 func parseSigningKey(text []byte) (crypto.Signer, error) {
-	block, _ := pem.Decode(text)
+	block, rest := pem.Decode(text)
+	if block != nil && block.Type == curveBlock {
+		block, _ = pem.Decode(rest)
+	}
 	if block == nil {
 		return nil, errors.New("no PEM block with a private key")
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
+// curveBlock is the type of a PEM block that files of openssl have before an ECDSA key.
+const curveBlock = "EC PARAMETERS"
+
 // ParsePublicKeys reads all RSA and ECDSA keys in a PEM text: public keys, certificates,
 // and the public parts of private keys.
 func ParsePublicKeys(text []byte) ([]crypto.PublicKey, error) {
@@ -22,6 +25,9 @@ func ParsePublicKeys(text []byte) ([]crypto.PublicKey, error) {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
 			break
+		}
+		if block.Type == curveBlock {
+			continue
 		}
 		key, err := publicKey(block)
 		if err != nil {

@@ -3,7 +3,10 @@ package authn
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Settings holds what an operator sets of authentication, except for files.
@@ -31,7 +34,8 @@ type Settings struct {
 	// TokenWebhookConfigFile is the client configuration for a webhook that knows the users
 	// of bearer tokens; "" for none.
 	TokenWebhookConfigFile string
-	// TokenWebhookVersion is the version of its TokenReviews: v1, or v1beta1, the default.
+	// TokenWebhookVersion is the version of its TokenReviews: v1, or v1beta1, the default. It
+	// may have the group before it.
 	TokenWebhookVersion string
 	// TokenWebhookCacheTTL is the time for which an answer of the webhook counts. Default
 	// 2m; negative for not at all.
@@ -50,7 +54,7 @@ func (c *Settings) SetDefaults(ownHost string) {
 	if len(c.APIAudiences) == 0 {
 		c.APIAudiences = c.ServiceAccountIssuers
 	}
-	c.TokenWebhookVersion = cmp.Or(c.TokenWebhookVersion, "v1beta1")
+	c.TokenWebhookVersion = cmp.Or(strings.TrimPrefix(c.TokenWebhookVersion, "authentication."+profile.GroupSuffix+"/"), "v1beta1")
 	c.TokenWebhookCacheTTL = cmp.Or(c.TokenWebhookCacheTTL, 2*time.Minute)
 }
 
@@ -72,7 +76,7 @@ func CheckTokenLife(d time.Duration) error {
 // Validate reports the first mistake, or nil.
 func (c *Settings) Validate() error {
 	if v := c.TokenWebhookVersion; v != "v1" && v != "v1beta1" {
-		return fmt.Errorf("--authentication-token-webhook-version: %q is neither v1 nor v1beta1", v)
+		return fmt.Errorf("--authentication-token-webhook-version: %q is neither v1 nor v1beta1, nor one of them after %q", v, "authentication."+profile.GroupSuffix+"/")
 	}
 	if err := CheckTokenLife(c.ServiceAccountMaxTokenExpiration); err != nil {
 		return fmt.Errorf("--service-account-max-token-expiration: %w", err)

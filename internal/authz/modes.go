@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // The authorization modes of a server's configuration.
@@ -30,7 +32,7 @@ type Config struct {
 	// Webhook.
 	AuthorizationWebhookConfigFile string
 	// AuthorizationWebhookVersion is the version of its SubjectAccessReviews: v1, or v1beta1,
-	// the default.
+	// the default. It may have the group before it.
 	AuthorizationWebhookVersion string
 	// AuthorizationWebhookAllowedTTL and AuthorizationWebhookOthersTTL are the times for which
 	// the webhook's answers count that allow, and all others. Default 5m and 30s; negative for
@@ -43,7 +45,7 @@ func (c *Config) SetDefaults() {
 	if len(c.AuthorizationModes) == 0 {
 		c.AuthorizationModes = []string{ModeRBAC}
 	}
-	c.AuthorizationWebhookVersion = cmp.Or(c.AuthorizationWebhookVersion, "v1beta1")
+	c.AuthorizationWebhookVersion = cmp.Or(strings.TrimPrefix(c.AuthorizationWebhookVersion, "authorization."+profile.GroupSuffix+"/"), "v1beta1")
 	c.AuthorizationWebhookAllowedTTL = cmp.Or(c.AuthorizationWebhookAllowedTTL, 5*time.Minute)
 	c.AuthorizationWebhookOthersTTL = cmp.Or(c.AuthorizationWebhookOthersTTL, 30*time.Second)
 }
@@ -64,7 +66,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	if v := c.AuthorizationWebhookVersion; slices.Contains(modes, ModeWebhook) && v != "v1" && v != "v1beta1" {
-		return fmt.Errorf("--authorization-webhook-version: %q is neither v1 nor v1beta1", v)
+		return fmt.Errorf("--authorization-webhook-version: %q is neither v1 nor v1beta1, nor one of them after %q", v, "authorization."+profile.GroupSuffix+"/")
 	}
 	return errors.Join(c.needs(ModeABAC, "authorization-policy-file", c.AuthorizationPolicyFile),
 		c.needs(ModeWebhook, "authorization-webhook-config-file", c.AuthorizationWebhookConfigFile))

@@ -117,7 +117,10 @@ func (s *infoSigner) sign(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tokens, err := s.tokens(ctx)
+	tokens, ends, err := s.tokens(ctx)
+	if !ends.IsZero() {
+		s.queue.addAfter(struct{}{}, min(max(ends.Sub(s.Now()), 0), longestWait))
+	}
 	if err != nil || maps.Equal(signatures(e.Body), wantedSignatures(e.Body, tokens)) {
 		return err
 	}
@@ -142,22 +145,28 @@ func signs(t *authn.BootstrapToken, now time.Time) bool {
 		len(t.Secret()) > 0 && t.For("signing") && !t.Ended(now)
 }
 
-// tokens are the signing tokens, secrets by id.
-func (s *infoSigner) tokens(ctx context.Context) (map[string][]byte, error) {
+// tokens are the signing tokens, secrets by id, and the time when the first of them ends;
+// zero if none does.
+func (s *infoSigner) tokens(ctx context.Context) (all map[string][]byte, ends time.Time, err error) {
 	view, err := s.Store.At(ctx, 0)
 	if err != nil {
-		return nil, err
+		return nil, ends, err
 	}
 	defer func() { _ = view.Close() }()
-	all := map[string][]byte{}
+	all = map[string][]byte{}
+	now := s.Now()
 	err = view.Scan(ctx, s.secrets.key(authn.BootstrapTokenNamespace, authn.BootstrapTokenPrefix), "", func(e *store.Entry) bool {
 		token, err := authn.ReadBootstrapToken(e.Body)
-		if err == nil && signs(&token, s.Now()) {
-			all[token.ID()] = token.Secret()
+		if err != nil || !signs(&token, now) {
+			return true
+		}
+		all[token.ID()] = token.Secret()
+		if at, limited := token.End(); limited && (ends.IsZero() || at.Before(ends)) {
+			ends = at
 		}
 		return true
 	})
-	return all, err
+	return all, ends, err
 }
 
 // signatures are those in the config map, by the names of its data.

@@ -30,6 +30,9 @@ func Names() []string {
 	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota, RootCA, ServiceAccount, AccountToken, TokenCleaner, PolicyStatus}
 }
 
+// OnlyByName lists the controllers that "*" does not select, as in kube-controller-manager.
+func OnlyByName() []string { return []string{BootstrapSigner, TokenCleaner} }
+
 // otherControllers are the other controllers of kube-controller-manager 1.25. Selections that
 // were written for it may name them, without effect.
 var otherControllers = strings.Fields(`attachdetach cloud-node-lifecycle cronjob daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
@@ -43,15 +46,25 @@ func Check(selection []string) error {
 	for _, word := range selection {
 		name := strings.TrimPrefix(word, "-")
 		if name != "*" && !slices.Contains(Names(), name) && !slices.Contains(otherControllers, name) {
-			return fmt.Errorf("controllers: %q is not known; use \"*\" for all, or some of %s, each with \"-\" before it to leave it out", word, strings.Join(Names(), ", "))
+			return fmt.Errorf("--controllers: %q is not known; use \"*\" for the usual ones, or some of %s, each with \"-\" before it to leave it out", word, strings.Join(Names(), ", "))
 		}
 	}
 	return nil
 }
 
+// NotHere lists the controllers of a selection that run in other programs.
+func NotHere(selection []string) (names []string) {
+	for _, word := range selection {
+		if slices.Contains(otherControllers, word) {
+			names = append(names, word)
+		}
+	}
+	return names
+}
+
 // Enabled reports whether a selection has a controller: the first word that is its name
 // ("name") or that with a minus ("-name") decides; without one, "*" selects it, unless
-// there is "-*".
+// there is "-*", or it is one of OnlyByName.
 func Enabled(selection []string, name string) bool {
 	for _, word := range selection {
 		switch word {
@@ -61,5 +74,5 @@ func Enabled(selection []string, name string) bool {
 			return false
 		}
 	}
-	return slices.Contains(selection, "*") && !slices.Contains(selection, "-*")
+	return slices.Contains(selection, "*") && !slices.Contains(selection, "-*") && !slices.Contains(OnlyByName(), name)
 }

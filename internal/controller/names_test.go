@@ -7,11 +7,12 @@ import (
 
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ selection, want string }{
-		{"*", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner validatingadmissionpolicy-status-controller"},
+		{"*", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token validatingadmissionpolicy-status-controller"},
+		{"*,tokencleaner,-clusterrole-aggregation,bootstrapsigner", "bootstrapsigner csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner validatingadmissionpolicy-status-controller"},
 		{"-*", ""},
 		{"*,-*", ""},
 		{"-*,namespace", "namespace"},
-		{"*,-namespace", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner validatingadmissionpolicy-status-controller"},
+		{"*,-namespace", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token validatingadmissionpolicy-status-controller"},
 		{"namespace,-namespace", "namespace"}, // the first word decides
 		{"-namespace", ""},
 		{"serviceaccount,namespace", "namespace serviceaccount"},
@@ -34,7 +35,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	for _, word := range []string{"gc", "-gc", "", "-", "--namespace", "Namespace"} {
-		if err := Check([]string{"*", word}); err == nil || !strings.Contains(err.Error(), "serviceaccount") {
+		if err := Check([]string{"*", word}); err == nil || !strings.HasPrefix(err.Error(), "--controllers: ") || !strings.Contains(err.Error(), "serviceaccount") {
 			t.Errorf("%q: %v", word, err)
 		}
 	}

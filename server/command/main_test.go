@@ -52,6 +52,10 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --audit-policy-file a", "capstan: --audit-policy-file: without a place for the events nothing is recorded; ", true},
 		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDemy", "capstan: --enable-admission-plugins: there is no admission plug-in \"AlwaysDemy\"; there are ", true},
 		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},
+		{"serve --in-memory --controllers=*,gc", "capstan: --controllers: \"gc\" is not known; ", true},
+		{"serve --in-memory --egress-selector-config-file=e", "capstan: --egress-selector-config-file: this server connects to ", true},
+		{"serve --in-memory --authentication-token-webhook-version=v2", "capstan: --authentication-token-webhook-version: \"v2\" is neither v1 nor v1beta1, nor one of them after ", true},
+		{"serve --in-memory --oidc-client-id=x", "capstan: --oidc-issuer-url and --oidc-client-id belong together; ", true},
 		{"serve --in-memory --log-level=loud", "capstan: log level: \"loud\" is unknown", true},
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},
 		{"serve --secure-port=0 --data-dir=" + taken, "capstan: ", false},
@@ -111,7 +115,7 @@ func TestServe(t *testing.T) {
 			var stderr bytes.Buffer
 			code := make(chan int, 1)
 			go func() {
-				code <- capstan.run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x", "--watch-cache"}, w, &stderr, from(signals))
+				code <- capstan.run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x", "--watch-cache", "--oidc-groups-claim=g"}, w, &stderr, from(signals))
 				w.Close()
 			}()
 			lines := bufio.NewScanner(stdout)
@@ -131,7 +135,7 @@ func TestServe(t *testing.T) {
 			if len(said) != 2 || !strings.HasPrefix(said[0], "capstan listens on https://127.0.0.1:") {
 				t.Errorf("stdout %q", said)
 			}
-			if n := strings.Count(stderr.String(), "have no effect"); n != 1 || !strings.Contains(stderr.String(), `"--etcd-servers --watch-cache"`) {
+			if n := strings.Count(stderr.String(), "have no effect"); n != 2 || !strings.Contains(stderr.String(), "--oidc-issuer-url\" flags=--oidc-groups-claim") || !strings.Contains(stderr.String(), `"--etcd-servers --watch-cache"`) {
 				t.Errorf("stderr %s", &stderr)
 			}
 			if info, err := os.Stat(kubeconfig); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {

@@ -32,8 +32,9 @@ does every few seconds by itself. Under systemd it says when it is ready, when i
 stops and that it lives (Type=notify, WatchdogSec=).
 
 The flags are those of kube-apiserver 1.25, as far as they mean something here. Of
-the others, those that would protect or record something are refused, since whoever
-sets them relies on them; the rest is named in the log.`,
+the others, those that would protect, bound or record something are refused, since
+whoever sets them relies on them; the rest is named in the log, and so are flags that
+need another one.`,
 		Version: readBuild().Version,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,12 +51,12 @@ sets them relies on them; the rest is named in the log.`,
 					return err
 				}
 			}
-			ineffective, err := flags.Check(cmd.Flags())
+			warnings, err := flags.Check(cmd.Flags())
 			if err := errors.Join(err, cfg.Validate()); err != nil {
 				return usageError{err}
 			}
-			for _, f := range ineffective {
-				log.Warn(f.What, "flags", strings.Join(f.Flags, " "))
+			for _, w := range warnings {
+				log.Warn(w.Text, "flags", strings.Join(w.Flags, " "))
 			}
 			return p.serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP))
 		},

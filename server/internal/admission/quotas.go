@@ -39,7 +39,7 @@ type QuotaScope struct {
 
 func readQuotaLimits(s *Settings, v configfile.Value) error {
 	const group = "resourcequota.admission." + profile.GroupSuffix
-	if err := v.Is("ResourceQuotaConfiguration", configGroup+"/v1"); err != nil && v.Is("Configuration", group+"/v1beta1", group+"/v1alpha1") != nil {
+	if err := s.is(v, "ResourceQuotaConfiguration", "Configuration", group+"/v1beta1", group+"/v1alpha1"); err != nil {
 		return err
 	}
 	var file struct {

@@ -24,6 +24,8 @@ type Settings struct {
 	// credentials for webhooks, by the names of their servers; "" for none.
 	MutatingKubeconfig, ValidatingKubeconfig string
 	LimitedResources                         []LimitedResource
+	// OldForms are deprecated forms that the file uses, each with its line and the remedy.
+	OldForms []error
 }
 
 // PodSecurity is the configuration of the plug-in PodSecurity.
@@ -44,11 +46,11 @@ func settingReaders() map[string]func(s *Settings, v configfile.Value) error {
 		"PodTolerationRestriction": readPodTolerations,
 		"ResourceQuota":            readQuotaLimits,
 		mutatingWebhook: func(s *Settings, v configfile.Value) (err error) {
-			s.MutatingKubeconfig, err = readWebhookAdmission(v)
+			s.MutatingKubeconfig, err = s.readWebhookAdmission(v)
 			return err
 		},
 		"ValidatingAdmissionWebhook": func(s *Settings, v configfile.Value) (err error) {
-			s.ValidatingKubeconfig, err = readWebhookAdmission(v)
+			s.ValidatingKubeconfig, err = s.readWebhookAdmission(v)
 			return err
 		},
 	}
@@ -83,7 +85,7 @@ func (s *Settings) read(v configfile.Value) error {
 			return readNodeSelectors(s, v)
 		}
 	}
-	if err := v.Is("AdmissionConfiguration", configGroup+"/v1", "apiserver."+profile.GroupSuffix+"/v1alpha1", configGroup+"/v1alpha1"); err != nil {
+	if err := s.is(v, "AdmissionConfiguration", "AdmissionConfiguration", "apiserver."+profile.GroupSuffix+"/v1alpha1", configGroup+"/v1alpha1"); err != nil {
 		return err
 	}
 	var file struct {
@@ -123,12 +125,21 @@ func (s *Settings) readOne(name string, at configfile.Value, path string) error 
 	return read(s, v)
 }
 
-func readWebhookAdmission(v configfile.Value) (string, error) {
+// is refuses a value that is not a configuration of a kind, and notes one in an older form.
+func (s *Settings) is(v configfile.Value, kind, oldKind string, oldVersions ...string) error {
+	err := v.Is(kind, configGroup+"/v1")
+	if err == nil || v.Is(oldKind, oldVersions...) != nil {
+		return err
+	}
+	s.OldForms = append(s.OldForms, v.Wrong("this form is deprecated; write kind: %s and apiVersion: %s/v1", kind, configGroup))
+	return nil
+}
+
+func (s *Settings) readWebhookAdmission(v configfile.Value) (string, error) {
 	var file struct {
 		Path string `yaml:"kubeConfigFile"`
 	}
-	err := v.Is("WebhookAdmissionConfiguration", configGroup+"/v1")
-	if err != nil && v.Is("WebhookAdmission", configGroup+"/v1alpha1") != nil {
+	if err := s.is(v, "WebhookAdmissionConfiguration", "WebhookAdmission", configGroup+"/v1alpha1"); err != nil {
 		return "", err
 	}
 	if err := v.Decode(&file); err != nil {

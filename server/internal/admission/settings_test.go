@@ -46,6 +46,13 @@ func TestReadSettings(t *testing.T) {
 	if s, err := readSettings(t, "- {name: ImagePolicyWebhook, configuration: {imagePolicy: {kubeConfigFile: x, allowTTL: -1, retryBackoff: 20}}}\n", nil); err != nil || s.ImagePolicy != (admission.ImagePolicy{Kubeconfig: "x", Denied: 30 * time.Second, Retry: 20 * time.Millisecond}) {
 		t.Errorf("%+v, %v", s.ImagePolicy, err)
 	}
+	old, err := readSettings(t, "- {name: ValidatingAdmissionWebhook, path: old}\n- {name: ResourceQuota, configuration: {apiVersion: resourcequota.admission.k8s.io/v1beta1, kind: Configuration}}\n",
+		map[string]string{"old": "apiVersion: apiserver.config.k8s.io/v1alpha1\nkind: WebhookAdmission\nkubeConfigFile: /etc/hooks\n"})
+	if err != nil || old.ValidatingKubeconfig != "/etc/hooks" || len(old.OldForms) != 2 || len(s.OldForms) != 0 ||
+		!strings.HasSuffix(old.OldForms[0].Error(), "old:1: this form is deprecated; write kind: WebhookAdmissionConfiguration and apiVersion: apiserver.config.k8s.io/v1") ||
+		!strings.HasSuffix(old.OldForms[1].Error(), "all:5: this form is deprecated; write kind: ResourceQuotaConfiguration and apiVersion: apiserver.config.k8s.io/v1") {
+		t.Errorf("%v, %v", old.OldForms, err)
+	}
 	pods := func(more string) string {
 		return "- name: PodSecurity\n  configuration: {" + podSecurityKind + ", " + more + "}\n"
 	}

@@ -43,6 +43,9 @@ func (r *Rooms) admission(ctx context.Context) (objects.Admitter, error) {
 	for _, name := range config.Deprecated() {
 		r.Log.Warn("this admission plug-in has no meaning and is deprecated; leave it out", "plugin", name)
 	}
+	for _, form := range config.Settings.OldForms {
+		r.Log.Warn("--admission-control-config-file has a deprecated form", "form", form)
+	}
 	if r.Kept, err = admissionobjects.Open(ctx, admissionobjects.Config{Store: r.Store, Catalog: r.Catalog, Log: r.Log}); err != nil {
 		return nil, err
 	}

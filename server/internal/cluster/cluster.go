@@ -77,7 +77,8 @@ type Rooms struct {
 	Kept        *admissionobjects.Objects
 	Quotas      *quota.Quotas
 	Services    *addresses.Services
-	Issuer      *authn.TokenIssuer
+	Issuer      *authn.TokenIssuer     // of requested tokens
+	secrets     *authn.TokenIssuer     // of tokens in secrets
 	documents   *authn.IssuerDocuments // nil when the issuer is not a URL
 	nodes       *nodes.Authorizer      // nil unless the authorization mode Node is on
 	webhooks    *admissionwebhooks.Webhooks
@@ -124,7 +125,7 @@ func definitionsRow(snapshot *catalog.Snapshot) *catalog.Row {
 
 // Equip implements parts.Rooms.
 func (r *Rooms) Equip(c *controllers.Config) {
-	c.ServeCluster(controllers.Cluster{Elsewhere: r.extensions, Services: r.Services, Issuer: r.Issuer, Quotas: r.Quotas})
+	c.ServeCluster(controllers.Cluster{Elsewhere: r.extensions, Services: r.Services, Issuer: r.secrets, Quotas: r.Quotas})
 }
 
 // Answer implements parts.Rooms.

@@ -18,14 +18,17 @@ import (
 // Logins implements parts.Rooms.
 func (r *Rooms) Logins() ([]authn.TokenAuthenticator, error) {
 	cfg := &r.Authentication
-	signing, err := r.Keys.SigningKey()
+	requested, secrets, err := r.Keys.SigningKeys()
 	if err != nil {
 		return nil, fmt.Errorf("service account signing key: %w", err)
 	}
-	if r.Issuer, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], signing); err != nil {
+	if r.Issuer, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], requested); err != nil {
 		return nil, fmt.Errorf("service account signing key: %w", err)
 	}
-	keys, err := r.Keys.AccountKeys(signing)
+	if r.secrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets); err != nil {
+		return nil, fmt.Errorf("service account private key: %w", err)
+	}
+	keys, err := r.Keys.AccountKeys(requested, secrets)
 	if err != nil {
 		return nil, fmt.Errorf("service account keys: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,6 +78,9 @@ func New(cfg Config) *Controllers {
 
 // Start starts all activities.
 func (c *Controllers) Start() {
+	if names := controller.NotHere(c.cfg.Controllers); names != nil {
+		c.log.Warn("--controllers: this server does not have these controllers; run kube-controller-manager with them, or leave them out", "controllers", strings.Join(names, " "))
+	}
 	c.manager = c.startControllers()
 	ctx, first := c.lasting, c.catalog.Snapshot()
 	c.background.Go(func() { c.keepBootstrapped(ctx) })

@@ -11,8 +11,9 @@ import (
 
 // Settings holds what an operator sets of the server's own activities.
 type Settings struct {
-	// Controllers selects the controllers: "*" is all of them, "name" this one, "-name"
-	// not this one, "-*" none. Default "*". See controller.Names.
+	// Controllers selects the controllers: "*" is all of them but those that sign and clean
+	// up bootstrap tokens, "name" this one, "-name" not this one, "-*" none. Default "*". See
+	// controller.Names.
 	Controllers []string
 	// EventTTL is the time after its last write when an event is deleted, give or take a
 	// minute. A start gives existing events their whole time again. Default 1h; negative

@@ -1,5 +1,5 @@
-// Package flags knows the flags of kube-apiserver that have no effect here, and suggests
-// existing flags for unknown ones.
+// Package flags knows the flags of kube-apiserver that have no effect here or not alone,
+// and suggests existing flags for unknown ones.
 package flags
 
 import (
@@ -26,7 +26,7 @@ type inertFlags struct {
 // around that release, so that a command line that once worked is understood.
 //
 // Whether a flag is refused follows from the effect of its absence. A flag that closes,
-// records or encrypts something is relied upon: without effect the server is less
+// records, bounds or encrypts something is relied upon: without effect the server is less
 // protected than the operator believes, and nobody notices. The absence of a flag that
 // opens something (a way to log in, a right) is noticed at once.
 var inert = []inertFlags{
@@ -34,19 +34,28 @@ var inert = []inertFlags{
 		options: "strict-transport-security-directives",
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
 	}, {
+		options: "egress-selector-config-file",
+		refusal: "this server connects to nodes, webhooks and extension servers by itself, not through a proxy; leave it out, and let the network decide what the server reaches",
+	}, {
+		options: "max-connection-bytes-per-sec",
+		refusal: "this server does not bound the bytes a second of a connection; leave it out, or let a proxy bound them",
+	}, {
+		switches: "experimental-logging-sanitization kubelet-https",
+		without:  "the log never has secrets, and nodes are reached by https only: these flags change neither",
+	}, {
 		switches: `contention-profiling
-			enable-garbage-collector enable-logs-handler experimental-logging-sanitization
-			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
+			enable-garbage-collector enable-logs-handler
+			log-json-split-stream permit-address-sharing permit-port-sharing
 			watch-cache add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers`,
 		options: `allow-metric-labels apiserver-count azure-container-registry-config
 			cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
-			default-watch-cache-size delete-collection-workers disabled-metrics egress-selector-config-file endpoint-reconciler-type
+			default-watch-cache-size delete-collection-workers disabled-metrics endpoint-reconciler-type
 			etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
 			etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
 			identity-lease-duration-seconds identity-lease-renew-interval-seconds
 			kubelet-read-only-port kubernetes-service-node-port
 			lease-reuse-duration-seconds log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
-			log-json-info-buffer-size master-service-namespace max-connection-bytes-per-sec
+			log-json-info-buffer-size master-service-namespace
 			stderrthreshold storage-backend storage-media-type
 			target-ram-mb vmodule watch-cache-sizes`,
 		without: "these flags have no effect on this server",
@@ -70,19 +79,10 @@ func AddInert(fs *pflag.FlagSet) {
 	f.Hidden = true
 }
 
-// Ineffective are flags of a command line that have no effect.
-type Ineffective struct {
-	Flags []string // "--etcd-servers", sorted
-	What  string   // the missing function
-}
-
-// Check finds flags without effect in a parsed command line. They exist so that the
-// command line of a kube-apiserver works as far as possible: a program that parses it
-// should warn of the returned ones. The error names the flags that would leave something
-// unprotected; a server must not be started with them.
-func Check(fs *pflag.FlagSet) ([]Ineffective, error) {
+// inertIn finds the flags without effect in a parsed command line.
+func inertIn(fs *pflag.FlagSet) ([]Warning, error) {
 	var refusals []error
-	var found []Ineffective
+	var found []Warning
 	for i := range inert {
 		var names []string
 		fs.Visit(func(f *pflag.Flag) {
@@ -95,7 +95,7 @@ func Check(fs *pflag.FlagSet) ([]Ineffective, error) {
 		case inert[i].refusal != "":
 			refusals = append(refusals, fmt.Errorf("%s: %s", strings.Join(names, " "), inert[i].refusal))
 		default:
-			found = append(found, Ineffective{names, inert[i].without})
+			found = append(found, Warning{names, inert[i].without})
 		}
 	}
 	return found, errors.Join(refusals...)
@@ -105,7 +105,7 @@ func Check(fs *pflag.FlagSet) ([]Ineffective, error) {
 type inertValue struct {
 	flags *inertFlags
 	on    *bool // the value of a switch; nil for flags of other types
-	given bool  // a text that is not empty
+	given bool  // a text that is neither empty nor 0
 }
 
 // set reports whether the flag has an effective value.
@@ -120,7 +120,7 @@ func (v *inertValue) Type() string {
 }
 func (v *inertValue) Set(text string) error {
 	if v.on == nil {
-		v.given = v.given || text != ""
+		v.given = v.given || text != "" && text != "0"
 		return nil
 	}
 	on, err := strconv.ParseBool(text)

@@ -67,9 +67,13 @@ type Config struct {
 	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
 	// accounts, PEM, RSA or ECDSA. Default: one that the server makes and keeps.
 	ServiceAccountSigningKeyFile string
+	// ServiceAccountPrivateKeyFile holds the key that signs the tokens of service accounts
+	// which secrets hold, as kube-controller-manager does, PEM, RSA or ECDSA. Default: the
+	// key of ServiceAccountSigningKeyFile, which defaults to this one too.
+	ServiceAccountPrivateKeyFile string
 	// ServiceAccountKeyFiles hold the keys that verify the tokens of service accounts, PEM:
-	// public or private keys, or certificates. Default: the public part of the key that
-	// signs them.
+	// public or private keys, or certificates. Default: the public parts of the keys that
+	// sign them, and of that in TLSPrivateKeyFile if it is RSA or ECDSA.
 	ServiceAccountKeyFiles []string
 }
 

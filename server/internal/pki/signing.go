@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -12,17 +13,30 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// SigningKey is the key that signs the tokens of service accounts, PEM: the one that
-// the configuration names, or the server's own.
-func (k *Keyring) SigningKey() ([]byte, error) {
+// SigningKeys are the keys that sign the tokens of service accounts, PEM: those that are
+// requested, and those in secrets.
+func (k *Keyring) SigningKeys() (requested, secrets []byte, err error) {
 	c := &k.source
-	if c.ServiceAccountSigningKeyFile != "" {
-		return os.ReadFile(c.ServiceAccountSigningKeyFile)
+	if file := cmp.Or(c.ServiceAccountSigningKeyFile, c.ServiceAccountPrivateKeyFile); file != "" {
+		requested, err = os.ReadFile(file)
+	} else {
+		requested, err = k.ownSigningKey()
 	}
+	if err != nil || c.ServiceAccountPrivateKeyFile == "" {
+		return requested, requested, err
+	}
+	secrets, err = os.ReadFile(c.ServiceAccountPrivateKeyFile)
+	return requested, secrets, err
+}
+
+// ownSigningKey is the key that the server makes for itself.
+func (k *Keyring) ownSigningKey() ([]byte, error) {
+	c := &k.source
 	path := filepath.Join(c.CertDir, "sa.key")
 	if c.CertDir != "" {
 		if key, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
@@ -44,14 +58,15 @@ func (k *Keyring) SigningKey() ([]byte, error) {
 	return text, err
 }
 
-// AccountKeys are the keys that verify the tokens of service accounts; signing is the one
-// that signs them.
-func (k *Keyring) AccountKeys(signing []byte) ([]crypto.PublicKey, error) {
-	if len(k.source.ServiceAccountKeyFiles) == 0 {
-		return authn.ParsePublicKeys(signing)
+// AccountKeys are the keys that verify the tokens of service accounts; signing are those
+// that sign them.
+func (k *Keyring) AccountKeys(signing ...[]byte) ([]crypto.PublicKey, error) {
+	c := &k.source
+	if len(c.ServiceAccountKeyFiles) == 0 {
+		return k.defaultAccountKeys(signing)
 	}
 	var all []crypto.PublicKey
-	for _, file := range k.source.ServiceAccountKeyFiles {
+	for _, file := range c.ServiceAccountKeyFiles {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
@@ -61,6 +76,35 @@ func (k *Keyring) AccountKeys(signing []byte) ([]crypto.PublicKey, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		all = append(all, keys...)
+	}
+	return all, nil
+}
+
+// defaultAccountKeys are the public parts of the keys that sign, and of the serving key in
+// a file. A serving key that cannot sign tokens is left out, as in 1.25.
+func (k *Keyring) defaultAccountKeys(signing [][]byte) (all []crypto.PublicKey, err error) {
+	add := func(text []byte) error {
+		keys, err := authn.ParsePublicKeys(text)
+		for _, key := range keys {
+			if own := key.(interface{ Equal(crypto.PublicKey) bool }); !slices.ContainsFunc(all, own.Equal) {
+				all = append(all, key)
+			}
+		}
+		return err
+	}
+	for _, text := range signing {
+		if err := add(text); err != nil {
+			return nil, err
+		}
+	}
+	if file := k.source.TLSPrivateKeyFile; file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(text); err != nil {
+			k.source.Log.Info("the key of the serving certificate verifies no tokens of service accounts", "file", file, "reason", err)
+		}
 	}
 	return all, nil
 }
