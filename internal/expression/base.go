@@ -62,5 +62,5 @@ func (library) CompileOptions() []cel.EnvOption {
 
 // ProgramOptions implements cel.Library.
 func (library) ProgramOptions() []cel.ProgramOption {
-	return []cel.ProgramOption{cel.OptimizeRegex(findOnce, findAllOnce), cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false))}
+	return []cel.ProgramOption{cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false))}
 }

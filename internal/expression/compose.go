@@ -2,8 +2,10 @@ package expression
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -69,26 +71,52 @@ func plain(t *types.Type) *types.Type {
 	return types.DynType
 }
 
-// composedValue has the values of composed expressions, once they were used.
+// composedValue has the values of composed expressions, once they were used. What has
+// failed once is not evaluated again.
 type composedValue struct {
 	b      *Bindings
 	values []ref.Val
+	failed []error
+}
+
+func newComposedValue(b *Bindings) *composedValue {
+	n := len(b.scope.composed.programs)
+	return &composedValue{b, make([]ref.Val, n), make([]error, n)}
 }
 
 func (c *composedValue) get(i int, name string) (ref.Val, error) {
-	if c.values[i] != nil {
-		return c.values[i], nil
+	if c.values[i] == nil && c.failed[i] == nil {
+		if c.values[i], c.failed[i] = c.evaluate(i); c.failed[i] != nil {
+			c.failed[i] = fmt.Errorf("composited variable %q fails to evaluate: %w", name, shortened(c.failed[i]))
+		}
 	}
+	return c.values[i], c.failed[i]
+}
+
+// evaluate evaluates a composed expression as a part of the evaluation that uses it.
+func (c *composedValue) evaluate(i int) (ref.Val, error) {
 	b := c.b
-	steps, most, start, ctx := b.steps, b.most, b.start, b.ctx
-	v, cost, err := b.scope.composed.programs[i].evaluate(ctx, b, CallLimit)
-	b.steps, b.most, b.start, b.ctx = steps, most, start, ctx
-	b.extra += cost
-	if err != nil {
-		return nil, fmt.Errorf("composited variable %q fails to evaluate: %v", name, err)
+	around := b.course
+	if around.variables == maxVariables {
+		return nil, fmt.Errorf("more than %d variables need each other", maxVariables)
 	}
-	c.values[i] = v
-	return v, nil
+	b.course.variables++
+	v, cost, err := b.scope.composed.programs[i].evaluate(around.ctx, b, CallLimit)
+	around.start = b.course.start
+	b.course = around
+	b.extra += cost
+	return v, err
+}
+
+// maxReason bounds the reason of a failure, in bytes: each variable says why that which it
+// uses has failed.
+const maxReason = 1024
+
+func shortened(err error) error {
+	if text := err.Error(); len(text) > maxReason {
+		return errors.New(strings.ToValidUTF8(text[:maxReason], "") + "…")
+	}
+	return err
 }
 
 // ConvertToNative implements ref.Val.
@@ -132,7 +160,7 @@ func (p *Program) evaluate(ctx context.Context, b *Bindings, limit uint64) (v Va
 func (p *Program) Spend(ctx context.Context, b *Bindings, budget *Budget) (Value, error) {
 	b.extra = 0
 	v, cost, err := p.evaluate(ctx, b, uint64(*budget))
-	if cost += b.extra; cost > uint64(*budget) {
+	if cost += b.extra; cost > uint64(*budget) || errors.Is(err, ErrBudget) {
 		*budget = 0
 		return nil, ErrBudget
 	}

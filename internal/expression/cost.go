@@ -2,6 +2,7 @@ package expression
 
 import (
 	"math"
+	"strings"
 
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
@@ -116,8 +117,12 @@ func (c *costs) CallCost(function, overload string, args []ref.Val, result ref.V
 		}
 		return nil
 	}
-	p, ok := prices[function]
+	name, constant := strings.CutPrefix(function, constantPrefix)
+	p, ok := prices[name]
 	switch {
+	case constant && name == "matches":
+		cost := matching(args[0], actualSize(args[1]))
+		return &cost
 	case !ok:
 		return nil
 	case p.actual == nil:

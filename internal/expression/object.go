@@ -24,6 +24,7 @@ type object struct {
 	fields []document.Value
 	table  *schema.Type
 	looks  int
+	names  []ref.Val // of the members, once they were visited
 }
 
 // seen is a member that was looked at.
@@ -156,7 +157,9 @@ func (o *object) IsZeroValue() bool { return o.v.IsEmpty() }
 
 // Iterator implements traits.Iterable: it visits the names of the members.
 func (o *object) Iterator() traits.Iterator {
-	var names []ref.Val
+	if o.names != nil {
+		return &iterator{of: o, values: o.names}
+	}
 	for name := range o.v.Members() {
 		if o.t.Kind == Object {
 			f := o.t.field(name)
@@ -165,9 +168,9 @@ func (o *object) Iterator() traits.Iterator {
 			}
 			name = f.escaped
 		}
-		names = append(names, types.String(name))
+		o.names = append(o.names, types.String(name))
 	}
-	return &iterator{of: o, values: names}
+	return &iterator{of: o, values: o.names}
 }
 
 // Equal implements ref.Val.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -20,9 +19,6 @@ const (
 	CallLimit = 1_000_000 // of one evaluation: about a tenth of a second
 	// checkFrequency is the number of steps of loops between two looks at the clock.
 	checkFrequency = 100
-	// maxTime bounds one evaluation whatever it costs: operations of one unit of cost may
-	// take long on huge values.
-	maxTime = 5 * time.Second
 )
 
 // Errors of evaluations that were ended.
@@ -68,10 +64,9 @@ type Bindings struct {
 	later  []func() Value
 	space  [3]ref.Val
 	extra  uint64 // the cost of composed expressions that were evaluated for others
-	steps  uint
-	most   uint // steps of loops; 0: any number
-	ctx    context.Context
-	start  time.Time
+	course course // of the evaluation under way
+	meter  *Meter // of the request, from the first evaluation on
+	own    Meter  // without a request
 }
 
 // Bind makes bindings without values.
@@ -82,7 +77,7 @@ func (s *Scope) Bind() *Bindings {
 	}
 	for i := range s.variables {
 		if c := s.composed; c != nil && s.variables[i].Type == c.is {
-			b.values[i] = &composedValue{b, make([]ref.Val, len(c.programs))}
+			b.values[i] = newComposedValue(b)
 		}
 	}
 	return b
@@ -119,8 +114,14 @@ func (b *Bindings) Set(variable int, v document.Value) {
 }
 
 // ResolveName implements interpreter.Activation. Loops ask for "#interrupted" at each
-// step.
+// step, and calls with a price for courseName.
 func (b *Bindings) ResolveName(name string) (any, bool) {
+	if len(name) > 0 && name[0] == '#' {
+		if name == courseName {
+			return b, true
+		}
+		return true, b.interrupted()
+	}
 	for i := range b.values {
 		if b.scope.variables[i].Name == name {
 			if b.values[i] == nil && b.later != nil && b.later[i] != nil {
@@ -129,24 +130,7 @@ func (b *Bindings) ResolveName(name string) (any, bool) {
 			return b.values[i], b.values[i] != nil
 		}
 	}
-	if name == "#interrupted" {
-		if b.steps++; b.most != 0 && b.steps > b.most {
-			panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded})
-		}
-		if b.steps%checkFrequency == 0 && (b.ctx.Err() != nil || b.late()) {
-			return true, true
-		}
-	}
 	return nil, false
-}
-
-// late reports whether the evaluation has taken too long. The clock runs from the first
-// look at it.
-func (b *Bindings) late() bool {
-	if b.start.IsZero() {
-		b.start = time.Now()
-	}
-	return time.Since(b.start) > maxTime
 }
 
 // Parent implements interpreter.Activation.
@@ -157,42 +141,53 @@ func (b *Bindings) Parent() interpreter.Activation { return nil }
 func (p *Program) Bounded(limit uint64) bool { return p.Cost <= limit }
 
 // Eval evaluates the expression without counting costs, which has to be Bounded. The
-// error is one of the expression ("no such key: a"), ErrInterrupted, or ErrCost for loops
-// that go on in spite of the bound.
+// error is one of the expression ("no such key: a"), ErrInterrupted, ErrCost for loops
+// that go on in spite of the bound and for values that grow too large, or ErrBudget for a
+// request whose expressions take too much together.
 func (p *Program) Eval(ctx context.Context, b *Bindings) (v Value, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			v, err = nil, recovered(r)
-		}
-	}()
-	b.ctx, b.steps, b.most, b.start = ctx, 0, CallLimit, time.Time{}
-	return result(p.plain.Eval(b))
-}
-
-// EvalCounting evaluates the expression and counts its cost, at most CallLimit: above it
-// the error is ErrCost.
-func (p *Program) EvalCounting(ctx context.Context, b *Bindings) (v Value, cost uint64, err error) {
-	p.once.Do(func() {
-		p.counting, p.failed = p.scope.env.Program(p.checked, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(CallLimit),
-			cel.CostTracking(p.scope.costs), cel.InterruptCheckFrequency(checkFrequency))
-	})
-	if p.failed != nil {
-		return nil, 0, p.failed
+	if err := b.begin(ctx, CallLimit); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = nil, recovered(r)
 		}
+		err = b.end(min(p.Cost, CallLimit), err)
 	}()
-	b.ctx, b.steps, b.most, b.start = ctx, 0, 0, time.Time{}
+	return result(p.plain.Eval(b))
+}
+
+// EvalCounting evaluates the expression and counts its cost, at most CallLimit: above it
+// the error is ErrCost. The others are those of Eval.
+func (p *Program) EvalCounting(ctx context.Context, b *Bindings) (v Value, cost uint64, err error) {
+	p.once.Do(func() {
+		p.counting, p.failed = p.scope.env.Program(p.checked, cel.CustomDecorator(planPriced(p.scope.base.functions)),
+			cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(CallLimit),
+			cel.CostTracking(p.scope.costs), cel.InterruptCheckFrequency(checkFrequency))
+	})
+	if p.failed != nil {
+		return nil, 0, p.failed
+	}
+	if err := b.begin(ctx, 0); err != nil {
+		return nil, 0, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = nil, recovered(r)
+		}
+		err = b.end(cost, err)
+	}()
 	v, details, err := p.counting.Eval(b)
 	if actual := details.ActualCost(); actual != nil {
 		cost = *actual
 	}
 	var cancelled interpreter.EvalCancelledError
 	switch {
-	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
-		return nil, max(cost, CallLimit), ErrCost
+	case errors.As(err, &cancelled):
+		if cancelled.Cause == interpreter.CostLimitExceeded {
+			cost = max(cost, CallLimit)
+		}
+		return nil, cost, recovered(cancelled)
 	case err != nil:
 		return nil, cost, err
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/interpreter"
 )
 
 // regexpFunctions find the matches of regular expressions in strings.
@@ -51,20 +50,4 @@ func first(re *regexp.Regexp, text string, _ int) ref.Val { return types.String(
 
 func all(re *regexp.Regexp, text string, most int) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, re.FindAllString(text, most))
-}
-
-// findOnce and findAllOnce compile constant patterns with the expression.
-var findOnce, findAllOnce = compiledOnce("find", first), compiledOnce("findAll", all)
-
-func compiledOnce(function string, find func(re *regexp.Regexp, text string, most int) ref.Val) *interpreter.RegexOptimization {
-	return &interpreter.RegexOptimization{Function: function, RegexIndex: 1,
-		Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
-			re, err := regexp.Compile(pattern)
-			if err != nil {
-				return nil, err
-			}
-			return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
-				return finding(re, find, args...)
-			}), nil
-		}}
 }

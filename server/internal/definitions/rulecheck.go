@@ -246,6 +246,8 @@ func (run *ruleRun) eval(r *ruleset, rule *rule, p *expression.Program, bound *b
 	switch {
 	case err == nil:
 		return value, true
+	case errors.Is(err, expression.ErrBudget): // of the request
+		run.exhausted(r, at)
 	case p != rule.program: // a message that cannot be made is replaced
 		run.stopped = errors.Is(err, expression.ErrCost) || errors.Is(err, expression.ErrInterrupted)
 		if run.stopped {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
@@ -14,6 +15,7 @@ type Body struct {
 	of      Ref
 	request admission.Request
 	opts    Options
+	meter   expression.Meter
 }
 
 // NewBody makes the body of a create of the target.
@@ -60,7 +62,7 @@ func (b *Body) Annotate(key, value string) {
 
 // AdmitBody runs the mutating admission plug-ins, which may change the body.
 func (o *Objects) AdmitBody(ctx context.Context, b *Body) error {
-	return o.admission.Admit(ctx, &b.request)
+	return o.admission.Admit(b.meter.In(ctx), &b.request)
 }
 
 // AdmitContent is AdmitBody for a body that counts as new content of its namespace.
@@ -73,5 +75,5 @@ func (o *Objects) AdmitContent(ctx context.Context, b *Body) error {
 
 // CheckBody runs the validating admission plug-ins on the valid body.
 func (o *Objects) CheckBody(ctx context.Context, b *Body) error {
-	return o.admission.Check(ctx, &b.request)
+	return o.admission.Check(b.meter.In(ctx), &b.request)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/invariants"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -141,6 +142,9 @@ func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
 }
 
 func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
+	if w.Row.Definition != nil {
+		ctx = expression.WithMeter(ctx)
+	}
 	if w.Creates || o.waits(w, admission.Update) {
 		return o.writeApart(ctx, w)
 	}
@@ -191,6 +195,7 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 // writeApart makes one change whose evaluation may block, or whose key is not known
 // before.
 func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
+	ctx = expression.WithMeter(ctx)
 	for try := 1; ; try++ {
 		var basis *store.Entry
 		if !w.Creates {
@@ -271,6 +276,9 @@ func (e *Evaluation) take() error {
 	}
 	for _, do := range steps {
 		if err := do(e); err != nil {
+			if ended := e.ctx.Err(); ended != nil { // the step may have failed because of that
+				return ended
+			}
 			return err
 		}
 	}
