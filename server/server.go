@@ -108,7 +108,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.Clock(), stopping: make(chan struct{}), done: make(chan struct{})}
 	if err := s.open(ctx); err != nil {
-		s.closeParts()
+		_ = s.closeParts(context.Background())
 		return nil, err
 	}
 	s.controllers.Start()

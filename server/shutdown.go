@@ -14,7 +14,8 @@ func (s *Server) stop() {
 
 // Shutdown makes /readyz fail and serves on for the configured delay. Then it refuses new
 // requests, ends watches and requests without an effect so far, waits for the others
-// until ctx ends, closes the listener and the store. It is safe to call more than once.
+// until ctx ends, closes the listener and the store. Whatever still runs a moment later is
+// left behind: its writes find a closed store. It is safe to call more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.shutdown(ctx)
 	<-s.done
@@ -33,15 +34,45 @@ func (s *Server) shutdown(ctx context.Context) {
 		s.front.Intake.Close()
 		close(s.stopping)
 		s.sweeper.CutEarly()
-		s.controllers.Stop()
+		controllers := begun(s.controllers.Stop)
 		s.front.Intake.Drain(ctx)
 		s.closeHTTP(ctx)
-		s.front.Intake.Drain(context.Background()) // broken requests end at once, but use the store until then
-		if err := s.closeParts(); err != nil && s.failure == nil {
+		soon, cancel := s.soon(ctx)
+		defer cancel()
+		s.front.Intake.Drain(soon) // broken requests end at once, but use the store until then
+		select {
+		case <-controllers:
+		case <-soon.Done():
+		}
+		if soon.Err() != nil {
+			s.log.Warn("the server stops while requests or controllers are under way that do not end; what they have not written is lost")
+		}
+		if err := s.closeParts(ctx); err != nil && s.failure == nil {
 			s.failure = err
 		}
 		close(s.done)
 	})
+}
+
+// begun runs do beside its caller, and closes the channel at its end.
+func begun(do func()) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	return done
+}
+
+// soon is ctx, or a moment more when that has ended, and never without a bound.
+func (s *Server) soon(ctx context.Context) (context.Context, context.CancelFunc) {
+	switch _, bounded := ctx.Deadline(); {
+	case ctx.Err() != nil:
+		return context.WithTimeout(context.WithoutCancel(ctx), s.cfg.durations.Close)
+	case !bounded:
+		return context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
+	}
+	return context.WithCancel(ctx)
 }
 
 // closeHTTP closes the listener and all connections: no running request needs them any
@@ -76,8 +107,9 @@ func (s *Server) breakHTTP() {
 	}
 }
 
-// closeParts closes the parts that open has opened so far.
-func (s *Server) closeParts() error {
+// closeParts closes the parts that open has opened so far. What they have to send on is
+// sent until ctx ends, or a moment later.
+func (s *Server) closeParts(ctx context.Context) error {
 	if s.hub != nil {
 		s.hub.Close()
 	}
@@ -95,11 +127,11 @@ func (s *Server) closeParts() error {
 		s.headers.Close()
 	}
 	s.control.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
+	soon, cancel := s.soon(ctx)
 	defer cancel()
-	s.audit.Close(ctx)
+	s.audit.Close(soon)
 	if s.spans != nil {
-		s.spans.Close(ctx)
+		s.spans.Close(soon)
 	}
 	var err error
 	if s.store != nil {

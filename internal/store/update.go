@@ -31,7 +31,12 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if !e.gate.enter() {
 		return Entry{}, ErrClosed
 	}
-	defer e.gate.leave()
+	inside := true
+	defer func() {
+		if inside {
+			e.gate.leave()
+		}
+	}()
 	lock, err := e.locks.acquire(ctx, key)
 	if err != nil {
 		return Entry{}, err
@@ -44,9 +49,14 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if err != nil {
 		return Entry{}, err
 	}
+	e.gate.leave() // an engine that is closed does not wait for fn
+	inside = false
 	w, err := fn(current)
 	if err != nil {
 		return Entry{}, err
+	}
+	if inside = e.gate.enter(); !inside {
+		return Entry{}, ErrClosed
 	}
 	if err := checkWrite(key, w, current); err != nil {
 		return Entry{}, err
@@ -98,7 +108,12 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 	if !e.gate.enter() {
 		return nil, ErrClosed
 	}
-	defer e.gate.leave()
+	inside := true
+	defer func() {
+		if inside {
+			e.gate.leave()
+		}
+	}()
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		if err := checkKey(key); err != nil {
 			return nil, err
@@ -121,9 +136,14 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 			return nil, err
 		}
 	}
+	e.gate.leave() // as in Update
+	inside = false
 	writes, err := fn(current)
 	if err != nil {
 		return nil, err
+	}
+	if inside = e.gate.enter(); !inside {
+		return nil, ErrClosed
 	}
 	var made []*pending
 	for i, w := range writes {
