@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -86,9 +85,11 @@ func newComposedValue(b *Bindings) *composedValue {
 
 func (c *composedValue) get(i int, name string) (ref.Val, error) {
 	if c.values[i] == nil && c.failed[i] == nil {
-		if c.values[i], c.failed[i] = c.evaluate(i); c.failed[i] != nil {
-			c.failed[i] = fmt.Errorf("composited variable %q fails to evaluate: %w", name, shortened(c.failed[i]))
+		v, err := c.evaluate(i)
+		if err != nil && len(err.Error()) < maxReason {
+			err = fmt.Errorf("composited variable %q fails to evaluate: %w", name, err)
 		}
+		c.values[i], c.failed[i] = v, err
 	}
 	return c.values[i], c.failed[i]
 }
@@ -108,16 +109,9 @@ func (c *composedValue) evaluate(i int) (ref.Val, error) {
 	return v, err
 }
 
-// maxReason bounds the reason of a failure, in bytes: each variable says why that which it
-// uses has failed.
+// maxReason bounds the reason of a failure, in bytes: each variable adds its name, and
+// those that many others need are many.
 const maxReason = 1024
-
-func shortened(err error) error {
-	if text := err.Error(); len(text) > maxReason {
-		return errors.New(strings.ToValidUTF8(text[:maxReason], "") + "…")
-	}
-	return err
-}
 
 // ConvertToNative implements ref.Val.
 func (c *composedValue) ConvertToNative(to reflect.Type) (any, error) {
