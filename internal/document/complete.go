@@ -199,9 +199,13 @@ func (p *parser) defaultValue(n int32, f *schema.Field) error {
 	return p.inside(f.Default, func(q *parser) error { return q.value(n, f.Type) })
 }
 
-// inside runs a part of the walk on other text, which it copies.
+// inside runs a part of the walk on other text, which it copies. All of these texts
+// together are bounded like the document, which may have a default for each of its bytes.
 func (p *parser) inside(text string, walk func(*parser) error) error {
 	d := p.d
+	if len(d.side)+len(text) > p.limits.MaxBytes {
+		return &LimitError{FilledBytes, p.limits.MaxBytes}
+	}
 	q := *p
 	q.pos, q.bit = len(d.side), sideBit
 	d.side = append(d.side, text...)

@@ -26,9 +26,12 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
+// FilledBytes is the LimitError.What of a document that its defaults make too large.
+const FilledBytes = "bytes with its defaults"
+
 // LimitError means that a document is larger than its Limits.
 type LimitError struct {
-	What  string // "bytes", "levels", "values"
+	What  string // "bytes", FilledBytes, "levels", "values"
 	Limit int
 }
 

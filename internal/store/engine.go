@@ -346,6 +346,32 @@ func (g *gate) leave() {
 	}
 }
 
+// stay is a call inside of a gate, which may step out for a while.
+type stay struct {
+	gate   *gate
+	inside bool
+}
+
+func (s *stay) leave() {
+	if s.inside {
+		s.inside = false
+		s.gate.leave()
+	}
+}
+
+// outside runs a part of a call that an engine does not wait for when it is closed. The
+// rest of the call needs the engine.
+func outside[T any](s *stay, do func() (T, error)) (T, error) {
+	s.leave()
+	v, err := do()
+	if err == nil {
+		if s.inside = s.gate.enter(); !s.inside {
+			err = ErrClosed
+		}
+	}
+	return v, err
+}
+
 // closed reports whether close has been called, for long calls.
 func (g *gate) closed() bool { return g.state.Load() >= closing }
 

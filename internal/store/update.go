@@ -31,12 +31,8 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if !e.gate.enter() {
 		return Entry{}, ErrClosed
 	}
-	inside := true
-	defer func() {
-		if inside {
-			e.gate.leave()
-		}
-	}()
+	in := stay{&e.gate, true}
+	defer in.leave()
 	lock, err := e.locks.acquire(ctx, key)
 	if err != nil {
 		return Entry{}, err
@@ -49,14 +45,9 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if err != nil {
 		return Entry{}, err
 	}
-	e.gate.leave() // an engine that is closed does not wait for fn
-	inside = false
-	w, err := fn(current)
+	w, err := outside(&in, func() (Write, error) { return fn(current) })
 	if err != nil {
 		return Entry{}, err
-	}
-	if inside = e.gate.enter(); !inside {
-		return Entry{}, ErrClosed
 	}
 	if err := checkWrite(key, w, current); err != nil {
 		return Entry{}, err
@@ -108,12 +99,8 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 	if !e.gate.enter() {
 		return nil, ErrClosed
 	}
-	inside := true
-	defer func() {
-		if inside {
-			e.gate.leave()
-		}
-	}()
+	in := stay{&e.gate, true}
+	defer in.leave()
 	for _, key := range slices.Sorted(slices.Values(keys)) {
 		if err := checkKey(key); err != nil {
 			return nil, err
@@ -136,14 +123,9 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 			return nil, err
 		}
 	}
-	e.gate.leave() // as in Update
-	inside = false
-	writes, err := fn(current)
+	writes, err := outside(&in, func() ([]Write, error) { return fn(current) })
 	if err != nil {
 		return nil, err
-	}
-	if inside = e.gate.enter(); !inside {
-		return nil, ErrClosed
 	}
 	var made []*pending
 	for i, w := range writes {
@@ -162,15 +144,14 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 	if err := e.commit(ctx, made...); err != nil {
 		return nil, err
 	}
-	n := 0
 	for i, w := range writes {
 		if w.Op == 0 {
 			continue
 		}
-		if entries[i], err = e.handed(made[n].change.Entry, nil); err != nil {
+		if entries[i], err = e.handed(made[0].change.Entry, nil); err != nil {
 			return nil, err
 		}
-		n++
+		made = made[1:]
 	}
 	return entries, nil
 }

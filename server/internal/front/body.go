@@ -270,6 +270,10 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 	decoder := document.Decoder{Table: want.Schema.Table(), Defaults: want.defaults(), Limits: f.decodeLimits, KeepNulls: want.KeepNulls}
 	doc, found, err := decoder.DecodeOver(old, want.Type, text)
 	if err != nil {
+		var limit *document.LimitError
+		if errors.As(err, &limit) && limit.What == document.FilledBytes {
+			return nil, nil, api.TooLarge(int64(limit.Limit))
+		}
 		if mismatch := f.otherKind(text, want); mismatch != nil {
 			return nil, nil, mismatch
 		}

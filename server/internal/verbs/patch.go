@@ -86,7 +86,7 @@ func (p *patchBody) report(r *front.Request, problems []document.Problem, want f
 // large numbers in a strategic patch.
 func (p *patchBody) refuse(err error, want front.BodyKind) error {
 	refused := want.Refused(err)
-	if api.IsReason(refused, api.ReasonInvalid) {
+	if api.IsReason(refused, api.ReasonInvalid) || api.IsReason(refused, api.ReasonRequestEntityTooLarge) {
 		return refused
 	}
 	var wrong *document.TypeError
