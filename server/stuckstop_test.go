@@ -14,7 +14,7 @@ import (
 )
 
 // TestStopWithStuckRequest: a request that does not end by itself, not even with its
-// connection, does not keep the server from stopping in time, and the store has what was
+// connection, does not keep the server from stopping in time, and the store has all that was
 // written before. One is stuck under the lock of its key, the other is not.
 func TestStopWithStuckRequest(t *testing.T) {
 	for _, locked := range []bool{false, true} {
