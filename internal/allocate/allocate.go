@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"sync"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Errors of claims.
@@ -55,7 +56,7 @@ type Allocator struct {
 	families []string
 	reserved map[Item]string
 
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Derived]
 	spans map[string]*span // by family, and portSpan
 	held  map[Item]*holding
 }

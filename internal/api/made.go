@@ -3,13 +3,15 @@ package api
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Made are values that are made when they are first used, and dropped together when
 // nothing has used them for a while. It is safe for concurrent use.
 type Made struct {
 	some, used atomic.Bool
-	mu         sync.Mutex // held while one is made or dropped
+	mu         ranks.Mutex[ranks.Made] // held while one is made or dropped
 	drops      []func()
 }
 
@@ -20,7 +22,7 @@ func Make[T any](m *Made, make func() T) func() T {
 		return sync.OnceValue(make)
 	}
 	var have atomic.Pointer[T]
-	var one sync.Mutex // make may use another of the values
+	var one ranks.Mutex[ranks.Made] // make may use another of the values
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drops = append(m.drops, func() { have.Store(nil) })

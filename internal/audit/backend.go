@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // place is where events are kept: a file, or a webhook.
@@ -32,7 +34,7 @@ type backend struct {
 	queue   chan []byte
 	count   atomic.Int64
 	size    atomic.Int64
-	mu      sync.RWMutex // for closed
+	mu      ranks.RWMutex[ranks.Leaf] // for closed
 	closed  bool
 	running sync.WaitGroup
 	ending  chan struct{} // closed with the queue

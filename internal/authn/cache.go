@@ -4,7 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"sync"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Cache keeps results about tokens, or other texts, by their keyed hashes, so that neither
@@ -13,7 +14,7 @@ import (
 type Cache[T any] struct {
 	key [sha256.Size]byte
 
-	mu          sync.RWMutex
+	mu          ranks.RWMutex[ranks.Leaf]
 	now, before map[[sha256.Size]byte]T
 }
 

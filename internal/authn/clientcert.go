@@ -4,8 +4,9 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // maxVerified bounds the certificates whose verification is cached. It is far above the
@@ -28,7 +29,7 @@ type ClientCerts struct {
 	roots *x509.CertPool
 	now   func() time.Time
 
-	mu       sync.RWMutex
+	mu       ranks.RWMutex[ranks.Leaf]
 	verified map[*x509.Certificate]verified
 }
 

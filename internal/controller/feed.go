@@ -5,9 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -54,7 +54,7 @@ type feed struct {
 	handlers []handler
 	log      *slog.Logger
 
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Follower]
 	buffer []*store.Change
 	bytes  int
 	floor  uint64
@@ -87,11 +87,11 @@ func (f *feed) publish(batch []*store.Change) {
 
 // run shows everything until ctx ends.
 func (f *feed) run(ctx context.Context) {
-	f.mu.Lock()
 	current, cancel := f.cluster.Store.Subscribe(f.publish)
-	f.floor = current
-	f.mu.Unlock()
 	defer cancel()
+	f.mu.Lock()
+	f.floor = max(f.floor, current)
+	f.mu.Unlock()
 	scanned := false
 	for ctx.Err() == nil {
 		var err error

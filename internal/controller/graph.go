@@ -1,6 +1,8 @@
 package controller
 
-import "sync"
+import (
+	"github.com/capstan-dev/capstan/internal/ranks"
+)
 
 // graph is the ownership of objects, up to the feed's revision. Of an object it knows
 // only uid and key.
@@ -16,7 +18,7 @@ import "sync"
 //
 // A pod among 100,000 takes about 190 bytes (BenchmarkGraph).
 type graph struct {
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Derived]
 	nodes map[uid]*node
 	seen  uint64 // the revision that the graph is at
 }

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Delays before failed work is repeated: the first, and the longest.
@@ -35,7 +37,7 @@ type queue[K comparable] struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Inner]
 	ready   []K
 	items   map[K]*item
 	workers int
@@ -198,7 +200,7 @@ func (q *queue[K]) do(key K) (err error) {
 // the errors. It stops early when ctx ends.
 func forEach[T any](ctx context.Context, limit int, list []T, do func(context.Context, T) error) []error {
 	var (
-		mu   sync.Mutex
+		mu   ranks.Mutex[ranks.Leaf]
 		wg   sync.WaitGroup
 		errs []error
 		next int

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/capstan-dev/capstan/internal/grpc"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -32,16 +32,16 @@ type service struct {
 	timeout time.Duration
 	changed func() // after a key of the service took the place of another
 
-	calling sync.Mutex             // held while the service is asked for keys
-	group   atomic.Pointer[string] // the version of the API that the service speaks: "v2"
+	calling ranks.Mutex[ranks.Asking] // held while the service is asked for keys
+	group   atomic.Pointer[string]    // the version of the API that the service speaks: "v2"
 
-	mu     sync.Mutex        // never held while the service is asked
-	now    *dataKey          // for writes; nil before the first
-	asked  time.Time         // when the service was last asked for its present key
-	opened map[string][]byte // keys by their encrypted form
+	mu     ranks.Mutex[ranks.Leaf] // never held while the service is asked
+	now    *dataKey                // for writes; nil before the first
+	asked  time.Time               // when the service was last asked for its present key
+	opened map[string][]byte       // keys by their encrypted form
 
 	health struct {
-		sync.Mutex
+		ranks.Mutex[ranks.Leaf]
 		at  time.Time
 		err error
 	}

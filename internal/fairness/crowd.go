@@ -1,14 +1,15 @@
 package fairness
 
 import (
-	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Crowd observes how many requests of all levels run and wait, the reading ones and the
 // writing ones each for themselves. It is safe for concurrent use; nil observes nothing.
 type Crowd struct {
-	mu             sync.Mutex
+	mu             ranks.Mutex[ranks.Leaf]
 	running, queue [2]*Utilization // by Work.Writes
 }
 

@@ -21,8 +21,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Rules are the treatment of a level's requests.
@@ -82,7 +83,7 @@ var (
 //	    queue's next is not below start when its oldest request arrived, so that being
 //	    idle saves nothing up.
 type Level struct {
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Derived]
 	crowd *Crowd // with a lock of its own
 	rules Rules
 	seats int

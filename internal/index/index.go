@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidwall/btree"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -72,7 +73,7 @@ type Index struct {
 	stop   chan struct{} // closed to end sweeping
 	done   chan struct{} // closed when sweeping has ended
 
-	mu        sync.Mutex
+	mu        ranks.Mutex[ranks.Follower]
 	advanced  *sync.Cond // announced has grown, or closed is set
 	announced uint64
 	closed    bool
@@ -84,9 +85,10 @@ type Index struct {
 func New(s store.Store, cfg Config) *Index {
 	x := &Index{cfg: cfg.withDefaults(), store: s, resources: make(map[string]*resource), stop: make(chan struct{}), done: make(chan struct{})}
 	x.advanced = sync.NewCond(&x.mu)
+	current, cancel := s.Subscribe(x.publish)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.announced, x.cancel = s.Subscribe(x.publish)
+	x.announced, x.cancel = max(x.announced, current), cancel
 	go x.sweepAtTimes()
 	return x
 }

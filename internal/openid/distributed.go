@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Groups may be a distributed claim (OpenID Connect Core 1.0, section 5.6.2): the token
@@ -126,7 +126,7 @@ func (a *Authenticator) read(ctx context.Context, endpoint, token string) (strin
 
 // shared holds results for some time. One goroutine works for all that ask meanwhile.
 type shared[T any] struct {
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Leaf]
 	results *authn.Cache[*result[T]]
 }
 

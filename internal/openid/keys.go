@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // keys are the public keys of an issuer. They are read again for a token that none of them
@@ -30,7 +30,7 @@ type keys struct {
 	algorithms []jose.SignatureAlgorithm
 	absent     *authn.Cache[time.Time] // until when a key counts as absent, by its id
 
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Leaf]
 	have  []jose.JSONWebKey // of the last successful read
 	spent time.Time         // readsAtOnce are left when this time has passed
 	read  *reading          // under way; nil for none

@@ -4,9 +4,9 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"strings"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/evict"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // cache holds the newest versions of keys that were written or read lately, as
@@ -36,7 +36,7 @@ type cache struct {
 }
 
 type cacheShard struct {
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Leaf]
 	limit   int64 // of size
 	size    int64 // sum of weight of versions
 	highest uint64

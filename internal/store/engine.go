@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Engine is the Store that keeps everything in Pebble. Open makes one.
@@ -41,7 +42,7 @@ type Engine struct {
 	// Pebble in one critical section, so that the order of revisions is the
 	// order in the log on disk.
 	write struct {
-		sync.Mutex
+		ranks.Mutex[ranks.Commit]
 		next   uint64 // revision of the next write
 		latest latest
 	}
@@ -49,7 +50,7 @@ type Engine struct {
 
 	trim    trimmer
 	readers struct {
-		sync.Mutex
+		ranks.Mutex[ranks.Inner]
 		open map[*reader]struct{}
 	}
 

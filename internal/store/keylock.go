@@ -2,7 +2,8 @@ package store
 
 import (
 	"context"
-	"sync"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // keyLocks is a lock per key. A key costs memory only while its lock is held or waited
@@ -11,7 +12,7 @@ import (
 // Invariant: refs of a lock in the map is the number of holders and waiters, and is not
 // 0.
 type keyLocks struct {
-	mu   sync.Mutex
+	mu   ranks.Mutex[ranks.Leaf]
 	held map[string]*keyLock
 	free []*keyLock // a few unused locks
 }
@@ -24,7 +25,17 @@ type keyLock struct {
 const maxFreeLocks = 64
 
 // acquire takes the lock of a key, or returns ctx's error.
-func (l *keyLocks) acquire(ctx context.Context, key string) (*keyLock, error) {
+func (l *keyLocks) acquire(ctx context.Context, key string) (k *keyLock, err error) {
+	ranks.Enter[ranks.Key]()
+	defer func() {
+		if err != nil {
+			ranks.Leave[ranks.Key]()
+		}
+	}()
+	return l.wait(ctx, key)
+}
+
+func (l *keyLocks) wait(ctx context.Context, key string) (*keyLock, error) {
 	l.mu.Lock()
 	k := l.held[key]
 	if k == nil {
@@ -56,6 +67,7 @@ func (l *keyLocks) acquire(ctx context.Context, key string) (*keyLock, error) {
 
 func (l *keyLocks) release(key string, k *keyLock) {
 	<-k.token
+	ranks.Leave[ranks.Key]()
 	l.drop(key, k)
 }
 

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // logs is the list of the log files that may hold writes. Pebble opens with the logs that
@@ -20,7 +21,7 @@ import (
 // Invariant: a log is listed only while it is on the disk: it is added to the list after
 // it was made and before its first write, and taken off before it is removed.
 type logs struct {
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Leaf]
 	marker *atomicfs.Marker // nil until the store is opened for writing
 	names  []string         // without the ending
 }

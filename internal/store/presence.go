@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // presence counts the keys that exist, by hash, so that a create learns that its
@@ -33,7 +34,7 @@ type presence struct {
 }
 
 type presenceShard struct {
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Leaf]
 	counts map[uint64]int32 // never 0; below it only while the view is read
 }
 

@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // publisher makes writes visible in revision order.
@@ -41,7 +41,7 @@ type publisher struct {
 	cache    *cache
 	presence *presence
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Publisher]
 	queue   []*pending
 	broken  error // of the first failed write
 	closed  bool

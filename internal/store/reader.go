@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // reader is a view at a revision: a snapshot of the tree in which only versions up to the
@@ -22,7 +22,7 @@ type reader struct {
 	engine   *Engine
 	revision uint64
 
-	mu   sync.RWMutex
+	mu   ranks.RWMutex[ranks.Leaf]
 	snap *pebble.Snapshot // nil when closed
 }
 

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // reserve is disk space set aside for a full disk: a file that is never read. The first
@@ -29,8 +30,8 @@ type reserve struct {
 	bytes int64
 	log   *slog.Logger
 
-	mu   sync.Mutex // guards the file, held, and changes of full
-	held bool       // the file exists
+	mu   ranks.Mutex[ranks.Leaf] // guards the file, held, and changes of full
+	held bool                    // the file exists
 	full atomic.Pointer[writeError]
 }
 

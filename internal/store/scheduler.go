@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // scheduler lets compactions run, as many at a time as the tree's options allow, but none
@@ -18,7 +20,7 @@ import (
 type scheduler struct {
 	tree pebble.DBForCompaction
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Leaf]
 	started bool
 	running int
 

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // trimmer removes history that is old enough.
@@ -38,7 +39,7 @@ import (
 type trimmer struct {
 	oldest atomic.Uint64
 
-	mu      sync.Mutex // one trim at a time; guards the fields below
+	mu      ranks.Mutex[ranks.Operation] // one trim at a time; guards the fields below
 	swept   uint64
 	samples []sample  // in order of time and of revision
 	read    time.Time // the clock when it was last read

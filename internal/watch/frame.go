@@ -2,8 +2,9 @@ package watch
 
 import (
 	"errors"
-	"sync"
 	"sync/atomic"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // FrameKey identifies an encoding of an event: the event type that a watcher sees
@@ -19,7 +20,7 @@ type FrameKey struct {
 // needs no lock.
 type frames struct {
 	made atomic.Pointer[frame]
-	mu   sync.Mutex // held while a frame is made, unless that may wait
+	mu   ranks.Mutex[ranks.Derived] // held while a frame is made, unless that may wait
 	slow map[FrameKey]*slowFrame
 }
 

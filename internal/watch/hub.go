@@ -10,8 +10,8 @@ package watch
 
 import (
 	"strings"
-	"sync"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -54,7 +54,7 @@ type Hub struct {
 	store  store.Feed
 	cancel func()
 
-	mu     sync.RWMutex
+	mu     ranks.RWMutex[ranks.Follower]
 	latest uint64
 	rings  map[string]*ring // by resource prefix, "apps/deployments/"
 	closed bool
@@ -72,9 +72,10 @@ func NewHub(s store.Feed, cfg Config) *Hub {
 	}
 	h := &Hub{cfg: cfg, store: s, rings: make(map[string]*ring), more: make(chan struct{})}
 	close(h.more)
+	current, cancel := s.Subscribe(h.publish)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.latest, h.cancel = s.Subscribe(h.publish)
+	h.latest, h.cancel = max(h.latest, current), cancel
 	return h
 }
 

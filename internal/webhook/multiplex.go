@@ -12,11 +12,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // multiplex is a connection of HTTP/2 without goroutines: the calls on it do its work. A
@@ -31,7 +32,7 @@ type multiplex struct {
 	raw  syscall.RawConn // nil if there is none
 	idle *time.Timer
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Inner]
 	streams map[uint32]*stream // the calls under way
 	last    uint32             // the number of the newest
 	most    uint32             // calls at once that the server allows

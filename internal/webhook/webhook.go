@@ -15,9 +15,10 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Resolver finds the servers behind services.
@@ -66,7 +67,7 @@ type Client struct {
 	calls     atomic.Int64
 	closed    atomic.Bool
 
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Derived]
 	conns []*multiplex // those of HTTP/2 that have not ended
 }
 

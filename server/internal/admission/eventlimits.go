@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // EventLimit is a limit of the plug-in EventRateLimit.
@@ -56,7 +56,7 @@ var eventKeys = map[string]func(r *Request) string{
 // a full one.
 type eventLimiter struct {
 	EventLimit
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Leaf]
 	buckets map[string]*list.Element
 	recent  *list.List // of *bucket, the least recent last
 }

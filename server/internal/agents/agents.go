@@ -9,11 +9,11 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
@@ -48,7 +48,7 @@ type Agents struct {
 	dialer   *net.Dialer
 	pods     *forward.Transports
 
-	mu         sync.Mutex
+	mu         ranks.Mutex[ranks.Leaf]
 	made       *pki.AgentTrust // of the transports below
 	verified   *forward.Transports
 	unverified *forward.Transports

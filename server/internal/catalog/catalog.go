@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -26,8 +27,8 @@ import (
 //	C3. An unchanged type keeps its rows, and all values derived from them, from one
 //	    snapshot to the next.
 type Catalog struct {
-	Meta    *Schema    // of the types common to all group versions: options, Status, lists
-	writing sync.Mutex // held from reading the current snapshot to replacing it
+	Meta    *Schema                  // of the types common to all group versions: options, Status, lists
+	writing ranks.Mutex[ranks.Inner] // held from reading the current snapshot to replacing it
 	current atomic.Pointer[Snapshot]
 	moved   chan struct{} // closed when current is replaced; nil while nobody waits
 }

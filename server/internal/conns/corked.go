@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // CorkedConn is a TCP connection that sends its writes while it is corked in as few
@@ -27,7 +29,7 @@ type CorkedConn struct {
 	buffers *sync.Pool // of *[]byte, corkedBytes each
 	gathers bool       // for HTTP/2
 
-	mu   sync.Mutex
+	mu   ranks.Mutex[ranks.Leaf]
 	buf  *[]byte // while it is corked; nil otherwise
 	lost error   // of a gathered write; the next one fails with it
 }

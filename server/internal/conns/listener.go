@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Listener accepts connections that Of finds and that the sweeper ends when they are
@@ -25,7 +27,7 @@ type Listener struct {
 	ready chan arrival
 	done  chan struct{} // closed by Close
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Leaf]
 	waiting map[*timedConn]struct{} // handshakes and kept connections; nil when closed
 }
 

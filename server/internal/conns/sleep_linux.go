@@ -2,10 +2,11 @@ package conns
 
 import (
 	"os"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // sleepers waits for the bytes of many connections in one goroutine. One for each takes
@@ -13,7 +14,7 @@ import (
 //
 // Invariant: a connection among them is open: timedConn wakes up before it is closed.
 type sleepers struct {
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Leaf]
 	poll   *os.File // epoll, made for the first connection
 	fd     int      // of it
 	closed bool

@@ -1,9 +1,10 @@
 package conns
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Sweeper ends operations that take too long: writes that a client does not read, and
@@ -21,7 +22,7 @@ type Sweeper struct {
 
 	sleepers sleepers
 
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Derived]
 	all    map[swept]struct{}
 	broken bool // see BreakOff
 }
@@ -137,7 +138,7 @@ func (s *Sweeper) BreakOff() {
 type Guard struct {
 	sweeper *Sweeper
 	at      atomic.Int64 // the tick after which it is due; 0 for never
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Leaf]
 	cut     func() // nil when it has been called or may not be any more
 	early   bool   // cut loses nothing: see CutEarly
 }

@@ -3,9 +3,10 @@ package conns
 import (
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // timedConn is an accepted connection, below TLS. Its deadlines cost little and are
@@ -22,7 +23,7 @@ type timedConn struct {
 	readBy  atomic.Int64
 	failed  atomic.Bool // a write has failed
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Inner]
 	expired bool   // reads fail: the real connection has a deadline in the past
 	wake    func() // see Sleep; nil while it is awake
 	sleeper int32  // the number of the last sleep

@@ -3,10 +3,10 @@ package controllers
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -15,7 +15,7 @@ import (
 type customTypes struct {
 	catalog *catalog.Catalog
 
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Leaf]
 	of     *catalog.Snapshot
 	types  map[string]*customType // by prefix
 	byKind map[controller.Kind]*controller.Type

@@ -1,14 +1,15 @@
 package discovery
 
 import (
-	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // shelf keeps texts that are costly to make, all of them until none was requested for a
 // while.
 type shelf struct {
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Leaf]
 	texts map[string][][]byte
 	size  int
 	idle  *time.Timer

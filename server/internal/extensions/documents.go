@@ -12,9 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -69,7 +69,7 @@ func (d *documents) same(other *documents) bool {
 
 // notes remembers the last mistake in the documents of a server, which is logged once.
 type notes struct {
-	mu   sync.Mutex
+	mu   ranks.Mutex[ranks.Derived]
 	last string
 }
 

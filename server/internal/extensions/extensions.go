@@ -9,9 +9,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -63,7 +63,7 @@ type Extensions struct {
 	servers  live.Index[*service, map[string]*server] // by group version
 	slots    chan struct{}                            // one for each check that runs
 
-	mu      sync.Mutex // held while the group versions in the catalog are replaced
+	mu      ranks.Mutex[ranks.Derived] // held while the group versions in the catalog are replaced
 	current map[string]*server
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/kinds"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -40,7 +41,7 @@ type follower struct {
 	running sync.WaitGroup
 	once    sync.Once // the services are followed
 
-	mu       sync.Mutex
+	mu       ranks.Mutex[ranks.Leaf]
 	watchers map[string]*watcher // by the key of the API service
 }
 

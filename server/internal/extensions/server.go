@@ -4,9 +4,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"sync"
 	"sync/atomic"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
@@ -53,7 +53,7 @@ func (w *way) close() {
 // lane is connections to a server.
 type lane struct {
 	*destination
-	mu   sync.Mutex
+	mu   ranks.Mutex[ranks.Inner]
 	made *transports
 }
 

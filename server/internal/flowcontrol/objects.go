@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/fairness"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 )
 
@@ -45,7 +45,7 @@ func (l *level) maxSeats() int {
 
 // tallies are those of a level's schemas, by name.
 type tallies struct {
-	mu  sync.Mutex
+	mu  ranks.Mutex[ranks.Inner]
 	all map[string]*fairness.Tally
 }
 

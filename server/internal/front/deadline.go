@@ -2,8 +2,9 @@ package front
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // deadline is the context of a request with a limit of time. It differs from that of
@@ -13,7 +14,7 @@ type deadline struct {
 	context.Context // of the connection
 	at              time.Time
 
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Leaf]
 	waited context.Context // with the timer, nil until Done
 	cancel context.CancelFunc
 	ended  bool

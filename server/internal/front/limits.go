@@ -2,11 +2,11 @@ package front
 
 import (
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 )
 
@@ -49,7 +49,7 @@ type Pool struct {
 	most, share int64 // 0 or less for no bound
 	InUse       atomic.Int64
 
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Leaf]
 	taken int64            // by bounded users
 	users map[string]int64 // the same, by name
 }

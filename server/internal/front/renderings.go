@@ -3,10 +3,10 @@ package front
 import (
 	"hash/maphash"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/evict"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -22,7 +22,7 @@ type Renderings struct {
 }
 
 type renderingShard struct {
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Leaf]
 	limit int64 // of size
 	size  int64 // sum of weight
 	kept  map[renderingKey]*rendering

@@ -2,11 +2,11 @@ package front
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 )
 
@@ -28,7 +28,7 @@ type seat struct {
 	user   *authn.User
 	unread *unread
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Request]
 	taken   bool        // the request has its place
 	counted bool        // it is one of unread
 	begun   time.Time   // the present write
@@ -128,7 +128,7 @@ func (s *seat) leave() {
 type unread struct {
 	most, share int
 
-	mu    sync.Mutex
+	mu    ranks.Mutex[ranks.Leaf]
 	all   int
 	users map[string]int
 }

@@ -15,12 +15,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -88,7 +88,7 @@ type Collection[T any] struct {
 	announced atomic.Uint64
 	latest    atomic.Pointer[state[T]]
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Follower]
 	base    uint64
 	objects btree.Map[string, T] // of latest; states share its nodes
 	derived []func(index any, changes []Change[T]) any

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
@@ -49,7 +49,7 @@ type Metrics struct {
 	Admission    *Admission
 	Audit        *Audit
 
-	mu     sync.RWMutex
+	mu     ranks.RWMutex[ranks.Derived]
 	series map[Key]*series
 }
 
@@ -263,7 +263,7 @@ func buildFigure() prometheus.Collector {
 // key.
 type objectCounts struct {
 	from *Sources
-	mu   sync.Mutex
+	mu   ranks.Mutex[ranks.Leaf]
 	at   time.Time
 	last []prometheus.Metric
 }

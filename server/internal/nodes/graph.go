@@ -3,8 +3,8 @@ package nodes
 import (
 	"cmp"
 	"slices"
-	"sync"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/references"
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
@@ -74,7 +74,7 @@ type use struct{ node, ways uint32 }
 //	N3. mu is held for changes, which the collection makes one after the other, and for a
 //	    few hundred nanoseconds for reads.
 type graph struct {
-	mu      sync.RWMutex
+	mu      ranks.RWMutex[ranks.Derived]
 	targets map[target]*vertex
 	nodes   map[string]*node
 	names   map[*node]string

@@ -15,9 +15,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -65,7 +65,7 @@ func Listen(dataDir string, engine *store.Engine, encrypted func() string, kinds
 		log.Info("the store was backed up", "to", to)
 		writeStats(w, engine)
 	})
-	var migrating sync.Mutex
+	var migrating ranks.Mutex[ranks.Operation]
 	mux.HandleFunc("POST /migrate", func(w http.ResponseWriter, r *http.Request) {
 		if !migrating.TryLock() {
 			http.Error(w, "a migration is running already; wait for its end", http.StatusConflict)

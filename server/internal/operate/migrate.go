@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/encryption"
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -262,7 +263,7 @@ func asStored(ctx context.Context, kind *stored.Kind, e *store.Entry) bool {
 // rewrite writes the objects of a page. An unreadable object is a problem of its own; a
 // failed write ends the migration.
 func (m *migration) rewrite(ctx context.Context, kind *stored.Kind, keys []string) error {
-	var mu sync.Mutex // guards step, failure
+	var mu ranks.Mutex[ranks.Leaf] // guards step, failure
 	var failure error
 	var writers sync.WaitGroup
 	next := make(chan string)

@@ -11,11 +11,11 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
 // Keyring holds the server's present credentials and its trusted authorities and tokens.
@@ -31,7 +31,7 @@ type Keyring struct {
 	credentials atomic.Pointer[Credentials]
 	tokens      atomic.Pointer[authn.Tokens]
 
-	mu    sync.Mutex // held while files are read
+	mu    ranks.Mutex[ranks.Operation] // held while files are read
 	files []*watchedFiles
 }
 

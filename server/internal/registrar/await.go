@@ -2,10 +2,10 @@ package registrar
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
@@ -17,7 +17,7 @@ import (
 type arrivals struct {
 	view atomic.Pointer[live.View[*definition]] // the catalog has the rows of its definitions
 
-	mu   sync.Mutex
+	mu   ranks.Mutex[ranks.Leaf]
 	more chan struct{} // closed when view moves; nil while nobody waits
 }
 

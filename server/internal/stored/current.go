@@ -2,11 +2,11 @@ package stored
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
+	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -23,8 +23,8 @@ type CurrentStore struct {
 	store.Store
 	kinds atomic.Pointer[MixedKinds]
 
-	mu  sync.Mutex // held while kinds is replaced
-	now MixedKinds // that kinds is a copy of
+	mu  ranks.Mutex[ranks.Leaf] // held while kinds is replaced
+	now MixedKinds              // that kinds is a copy of
 }
 
 // MixedKinds are kinds of which there may be old objects, by the beginning of their keys.
