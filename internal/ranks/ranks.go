@@ -23,6 +23,8 @@ type (
 	Request struct{}
 	// Key: a key of the store, during a transaction. Several are taken in the order of keys.
 	Key struct{}
+	// View: of a view of the store, held for reading while it is read. Several are read at once.
+	View struct{}
 	// Commit: orders the commits of the store.
 	Commit struct{}
 	// Publisher: held while the store announces commits.
@@ -43,10 +45,11 @@ func (Operation) place() (int, bool) { return 1, false }
 func (Asking) place() (int, bool)    { return 2, false }
 func (Request) place() (int, bool)   { return 3, false }
 func (Key) place() (int, bool)       { return 4, true }
-func (Commit) place() (int, bool)    { return 5, false }
-func (Publisher) place() (int, bool) { return 6, false }
-func (Follower) place() (int, bool)  { return 7, false }
-func (Derived) place() (int, bool)   { return 8, false }
-func (Inner) place() (int, bool)     { return 9, false }
-func (Made) place() (int, bool)      { return 10, true }
-func (Leaf) place() (int, bool)      { return 11, false }
+func (View) place() (int, bool)      { return 5, true }
+func (Commit) place() (int, bool)    { return 6, false }
+func (Publisher) place() (int, bool) { return 7, false }
+func (Follower) place() (int, bool)  { return 8, false }
+func (Derived) place() (int, bool)   { return 9, false }
+func (Inner) place() (int, bool)     { return 10, false }
+func (Made) place() (int, bool)      { return 11, true }
+func (Leaf) place() (int, bool)      { return 12, false }

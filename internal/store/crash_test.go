@@ -90,14 +90,7 @@ func TestCrashesOfRestore(t *testing.T) {
 		}
 		last := acked[len(acked)-1].Entry.Revision
 		var mu sync.Mutex
-		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || rng.IntN(100) >= chance {
-				return nil
-			}
-			crashed++
-			copy := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		revived := func(copy *vfs.MemFS) {
 			ok, err := exists(copy, "new")
 			if err != nil {
 				t.Error(err)
@@ -105,13 +98,13 @@ func TestCrashesOfRestore(t *testing.T) {
 			if !ok {
 				if err := Restore(ctx, Config{Dir: "new", FS: copy}, "backup", 100); err != nil {
 					t.Errorf("restoring again after a crash: %v", err)
-					return nil
+					return
 				}
 			}
 			e, err := Open(Config{Dir: "new", FS: copy})
 			if err != nil {
 				t.Errorf("after a crash of a restore: %v", err)
-				return nil
+				return
 			}
 			if e.Current() != last+100 || e.Oldest() != last+100 {
 				t.Errorf("after a crash of a restore: Current %d, Oldest %d; expected %d", e.Current(), e.Oldest(), last+100)
@@ -120,6 +113,20 @@ func TestCrashesOfRestore(t *testing.T) {
 			if err := errors.Join(e.Check(ctx, func(problem string) { t.Error(problem) }), e.Close()); err != nil {
 				t.Error(err)
 			}
+		}
+		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || rng.IntN(100) >= chance {
+				return nil
+			}
+			crashed++
+			after := make(chan struct{})
+			go func() { // as the next process: this goroutine holds locks of the one that crashes
+				defer close(after)
+				revived(mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
+			}()
+			<-after
 			return nil
 		}))
 		if err := Restore(ctx, Config{Dir: "new", FS: fs}, "backup", 100); err != nil {

@@ -265,11 +265,12 @@ func (e *Engine) close() error {
 		e.given.check()
 	}
 	e.readers.Lock()
-	for r := range e.readers.open {
-		r.release()
-	}
+	open := e.readers.open
 	e.readers.open = nil
 	e.readers.Unlock()
+	for r := range open {
+		r.release()
+	}
 	if e.gate.poisoned.Load() {
 		return fmt.Errorf("store: the files stay open until the process ends: %w", e.broken())
 	}

@@ -22,7 +22,7 @@ type reader struct {
 	engine   *Engine
 	revision uint64
 
-	mu   ranks.RWMutex[ranks.Leaf]
+	mu   ranks.RWMutex[ranks.View]
 	snap *pebble.Snapshot // nil when closed
 }
 

@@ -263,7 +263,7 @@ func buildFigure() prometheus.Collector {
 // key.
 type objectCounts struct {
 	from *Sources
-	mu   ranks.Mutex[ranks.Leaf]
+	mu   ranks.Mutex[ranks.Operation]
 	at   time.Time
 	last []prometheus.Metric
 }
