@@ -57,7 +57,7 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return obj, err
 	}
-	e.Opts.dropRepeatedOwners(meta, "") // with a warning, even if there is no namespace
+	e.dropRepeatedOwners(meta, "") // with a warning, even if there is no namespace
 	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
 	if err := e.OpenNamespace(cmp.Or(name, prefix, "Unknown")); err != nil { // the names of a refusal
 		return obj, err
@@ -69,7 +69,7 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 // dropSystem removes the server's members from a new object. They have no owner.
 func (e *Evaluation) dropSystem() error {
 	meta := e.obj.SetObject("metadata")
-	e.Opts.dropRepeatedOwners(meta, "")
+	e.dropRepeatedOwners(meta, "")
 	e.version = meta.Get("resourceVersion").Text()
 	if e.Creates { // an apply or a PUT creates a terminating object, as in 1.25
 		DropSystemFields(meta)
@@ -81,7 +81,7 @@ func (e *Evaluation) dropSystem() error {
 func (e *Evaluation) compareUID() error {
 	meta := e.obj.Get("metadata")
 	if !e.Opts.Patched {
-		e.Opts.dropRepeatedOwners(meta, "")
+		e.dropRepeatedOwners(meta, "")
 	}
 	return CheckUID(e.Row, e.Name, meta, e.Was.Get("metadata"), e.Opts.Patched)
 }
@@ -200,7 +200,7 @@ func (e *Evaluation) prepareNew() error {
 // identify refuses an object that the plug-ins have made another one.
 func (e *Evaluation) identify() error {
 	meta := e.obj.SetObject("metadata")
-	e.Opts.dropRepeatedOwners(meta, " after mutating admission happens")
+	e.dropRepeatedOwners(meta, " after mutating admission happens")
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 // dropRepeatedOwners drops repeated owner references of an object, and warns the author
 // of the write; when is a part of the warning.
-func (o *Options) dropRepeatedOwners(meta document.Value, when string) {
+func (e *Evaluation) dropRepeatedOwners(meta document.Value, when string) {
 	owners := meta.Get("ownerReferences")
 	if owners.Len() < 2 {
 		return
@@ -33,7 +33,7 @@ func (o *Options) dropRepeatedOwners(meta document.Value, when string) {
 	for _, owner := range kept {
 		list.AppendValue(owner)
 	}
-	if o.Author != nil {
-		o.Author.Warn(".metadata.ownerReferences contains duplicate entries" + when + "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(uids, ", "))
+	if e.Opts.Author != nil {
+		e.Warn(".metadata.ownerReferences contains duplicate entries" + when + "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(uids, ", "))
 	}
 }

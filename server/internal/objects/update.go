@@ -15,7 +15,7 @@ func (e *Evaluation) MayReplace(meta document.Value) error {
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return err
 	}
-	e.Opts.dropRepeatedOwners(meta, "") // with a warning, even if the basis is nothing
+	e.dropRepeatedOwners(meta, "") // with a warning, even if the basis is nothing
 	if e.Shown == nil {
 		return e.mayCreate(meta)
 	}

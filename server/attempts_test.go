@@ -1,0 +1,30 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// An attempt of a write that was abandoned, since the object has changed meanwhile, leaves
+// no warning behind.
+func TestAbandonedAttemptDoesNotWarn(t *testing.T) {
+	h := startServer(t, nil)
+	owner := func(uid string) string {
+		return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":%q}`, uid)
+	}
+	h.create(configMaps, `{"metadata":{"name":"a","ownerReferences":[`+owner("one")+`]}}`)
+	var asked atomic.Int64
+	v := newReviewer(t, func(string, map[string]any, map[string]any) {
+		if asked.Add(1) == 1 { // another client is faster; its write is reviewed too
+			h.mergePatch(configMaps+"/a", `{"metadata":{"ownerReferences":[`+owner("two")+`]}}`).expect(t, 200, "")
+		}
+	})
+	h.validateBy(v, "all", reviewRule(`"UPDATE"`, "", "v1", "configmaps"), "")
+	got := h.send("PATCH", configMaps+"/a", "application/json-patch+json", []byte(`[{"op":"copy","from":"/metadata/ownerReferences/0","path":"/metadata/ownerReferences/-"}]`))
+	got.expect(t, 200, "")
+	if all := strings.Join(got.header.Values("Warning"), "\n"); !strings.Contains(all, "duplicate UID(s) observed: two") || strings.Contains(all, "one") {
+		t.Errorf("warnings of an abandoned attempt, or none: %s", all)
+	}
+}
