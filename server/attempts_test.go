@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/capstan-dev/capstan/server"
 )
 
 // An attempt of a write that was abandoned, since the object has changed meanwhile, leaves
@@ -26,5 +28,21 @@ func TestAbandonedAttemptDoesNotWarn(t *testing.T) {
 	got.expect(t, 200, "")
 	if all := strings.Join(got.header.Values("Warning"), "\n"); !strings.Contains(all, "duplicate UID(s) observed: two") || strings.Contains(all, "one") {
 		t.Errorf("warnings of an abandoned attempt, or none: %s", all)
+	}
+}
+
+// A write of an event takes one token of each limit, however often it is attempted.
+func TestEventTakesOneToken(t *testing.T) {
+	const burst = 12
+	h := startServer(t, func(c *server.Config) {
+		c.EnableAdmissionPlugins = []string{"EventRateLimit"}
+		c.AdmissionControlConfigFile = admissionFile(t, fmt.Sprintf(`- name: EventRateLimit
+  configuration: {apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: Configuration, limits: [{type: Server, qps: 1, burst: %d}]}
+`, burst))
+	})
+	const events = "/api/v1/namespaces/default/events"
+	h.create(events, `{"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"default","name":"p"},"source":{"component":"c"}}`)
+	for i := range burst - 1 {
+		h.mergePatch(events+"/e", fmt.Sprintf(`{"count":%d}`, i+1)).expect(t, 200, "")
 	}
 }

@@ -67,6 +67,9 @@ type Author interface {
 	Audited(bodies bool) bool
 	// Annotate adds an annotation to them. The first value of a key stays.
 	Annotate(key, value string)
+	// Undo names what gives back that which a plug-in has taken, should the attempt of the
+	// write be abandoned. A refused write is not: it keeps what it has taken.
+	Undo(giveBack func())
 }
 
 // Audited reports whether annotations of the write are recorded; with bodies: those that
@@ -78,6 +81,13 @@ func (r *Request) Audited(bodies bool) bool { return r.By != nil && r.By.Audited
 func (r *Request) Annotate(key, value string) {
 	if r.By != nil {
 		r.By.Annotate(key, value)
+	}
+}
+
+// undo has giveBack called if the attempt of the write is abandoned.
+func (r *Request) undo(giveBack func()) {
+	if r.By != nil {
+		r.By.Undo(giveBack)
 	}
 }
 

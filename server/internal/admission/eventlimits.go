@@ -101,7 +101,18 @@ func (l *eventLimiter) take(key string, now time.Time) bool {
 	return true
 }
 
-// limitEvents refuses events above the limits. All limits count a refused event.
+// giveBack returns a token of a key. A key that is forgotten has all of them.
+func (l *eventLimiter) giveBack(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.buckets[key]; e != nil {
+		b := e.Value.(*bucket)
+		b.tokens = min(float64(l.Burst), b.tokens+1)
+	}
+}
+
+// limitEvents refuses events above the limits. All limits count a refused event, and each
+// event once: an abandoned attempt gives its tokens back.
 func (c *Chain) limitEvents(_ context.Context, r *Request) error {
 	if r.Asked == nil || r.Asked.Kind != "Event" || r.Asked.GV.Group != "" || r.DryRun {
 		return nil
@@ -109,9 +120,12 @@ func (c *Chain) limitEvents(_ context.Context, r *Request) error {
 	var reached []string
 	now := time.Now()
 	for _, l := range c.events {
-		if key := eventKeys[l.Type](r); !l.take(strings.Clone(key), now) {
+		key := strings.Clone(eventKeys[l.Type](r))
+		if !l.take(key, now) {
 			reached = append(reached, fmt.Sprintf("limit reached on type %v for key %v", l.Type, key))
+			continue
 		}
+		r.undo(func() { l.giveBack(key) })
 	}
 	if reached == nil {
 		return nil

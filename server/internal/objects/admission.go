@@ -69,6 +69,9 @@ func (e *Evaluation) Annotate(key, value string) {
 	}
 }
 
+// Undo implements admission.Author.
+func (e *Evaluation) Undo(giveBack func()) { e.taken = append(e.taken, giveBack) }
+
 // Options implements admission.Author.
 func (e *Evaluation) Options(r *admission.Request) []byte {
 	return optionsText(r.Operation, &e.Opts, e.shownOptions())

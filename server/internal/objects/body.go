@@ -60,6 +60,9 @@ func (b *Body) Annotate(key, value string) {
 	}
 }
 
+// Undo implements admission.Author. A body is admitted once: nothing is given back.
+func (b *Body) Undo(func()) {}
+
 // AdmitBody runs the mutating admission plug-ins, which may change the body.
 func (o *Objects) AdmitBody(ctx context.Context, b *Body) error {
 	return o.admission.Admit(b.meter.In(ctx), &b.request)

@@ -24,8 +24,8 @@ import (
 //
 // Invariants:
 //
-//	W1. An evaluation has no effect outside of itself: documents, claims and warnings
-//	    are its own, and an abandoned one releases them. So it may run again.
+//	W1. An evaluation has no effect outside of itself: documents, claims, tokens of limits
+//	    and warnings are its own, and an abandoned one releases them. So it may run again.
 //	W2. If no step can block or take long, the evaluation runs in the store's
 //	    transaction, under the lock of the key. If one can, no lock is held while it
 //	    runs.
@@ -104,6 +104,7 @@ type Evaluation struct {
 	seen      [4]store.Seen    // the usual room of the read set
 	warnings  []string         // warnings
 	notes     [][2]string      // annotations of audit events: key, value
+	taken     []func()         // give back what plug-ins have taken
 	docs      []*document.Document
 	made      store.Write
 	space     *stored.Space // of made
@@ -329,11 +330,15 @@ func (e *Evaluation) answersObject() bool {
 	return e.Steps == nil || e.stored.Row.DeleteReturnsObject
 }
 
-// abandon releases the resources of an evaluation that is not committed. e may be nil.
+// abandon releases the resources of an evaluation that does not count, and gives back what
+// plug-ins have taken. e may be nil, or finished.
 func (e *Evaluation) abandon() {
 	if e != nil {
 		e.claim.Release()
-		e.claim = nil
+		for _, giveBack := range e.taken {
+			giveBack()
+		}
+		e.claim, e.taken = nil, nil
 		e.release()
 	}
 }
@@ -354,7 +359,7 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 	}
 	defer e.release()
 	settle(e.claim, key, e.given, err)
-	e.claim = nil
+	e.claim, e.taken = nil, nil
 	if e.Opts.Author != nil {
 		for _, text := range e.warnings {
 			e.Opts.Author.Warn(text)
