@@ -46,3 +46,12 @@ func TestEventTakesOneToken(t *testing.T) {
 		h.mergePatch(events+"/e", fmt.Sprintf(`{"count":%d}`, i+1)).expect(t, 200, "")
 	}
 }
+
+// A missing namespace is made between the attempts of the write that needs it, not by one.
+func TestNamespaceIsProvidedOutsideOfAttempts(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.EnableAdmissionPlugins = []string{"NamespaceAutoProvision"} })
+	if n, err := h.server.ProvidedWithin(t.Context(), "provided"); n != 0 || err != nil {
+		t.Errorf("%d evaluations made a namespace; error %v", n, err)
+	}
+	h.get("/api/v1/namespaces/provided/configmaps/a").expect(t, 200, "")
+}

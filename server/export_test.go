@@ -190,3 +190,21 @@ func (s *Server) Excuses(endpoint string) bool { return s.excuses(endpoint) }
 
 // RaceEnabled reports whether the race detector is on.
 const RaceEnabled = raceEnabled
+
+// ProvidedWithin writes a configmap into a missing namespace, and counts the evaluations
+// that found no namespace when they began and had made one when they ended.
+func (s *Server) ProvidedWithin(ctx context.Context, namespace string) (n int, err error) {
+	row := s.catalog.Snapshot().Core("configmaps")
+	create := objects.NewObject(nil, func() (*document.Document, error) {
+		return s.objects.DecodeOwn(row, []byte(`{"metadata":{"name":"a"}}`))
+	})
+	_, err = s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: row, Namespace: namespace}, Creates: true, Change: func(e *objects.Evaluation) (document.Value, error) {
+		before := s.objects.NamespaceAccepts(ctx, row, namespace, "a")
+		obj, err := create(e)
+		if after := s.objects.NamespaceAccepts(ctx, row, namespace, "a"); before != nil && after == nil {
+			n++
+		}
+		return obj, err
+	}})
+	return n, err
+}

@@ -90,7 +90,6 @@ var plugins = [...]plugin{
 // rules are the code of the plug-ins, by name.
 func rules() map[string]rule {
 	return map[string]rule{
-		"NamespaceAutoProvision":               {waits: awaitsNamespace},
 		"SecurityContextDeny":                  {check: (*Chain).denyContexts, about: []string{"pods"}},
 		"LimitPodHardAntiAffinityTopology":     {check: (*Chain).limitAntiAffinity, about: []string{"pods"}},
 		"LimitRanger":                          {admit: (*Chain).fillLimits, check: (*Chain).checkLimits},
@@ -124,11 +123,6 @@ func rules() map[string]rule {
 		"ResourceQuota":                        {check: (*Chain).charge},
 		"AlwaysDeny":                           {admit: (*Chain).denyAll, check: (*Chain).denyAll},
 	}
-}
-
-// awaitsNamespace reports whether a write may have to create its namespace first.
-func awaitsNamespace(_ *Chain, o Operation, resource *api.Resource, subresource string) bool {
-	return o == Create && subresource == "" && resource.Namespaced
 }
 
 // find returns the plug-in with a name; nil when there is none.

@@ -16,8 +16,7 @@ type Config struct {
 	Clock          func() time.Time
 	Admission      Admitter
 	Services       *addresses.Services
-	// ProvidesNamespaces has a missing namespace created with the first object in it. Then
-	// creates wait, as Admission has to say.
+	// ProvidesNamespaces has a missing namespace created before the first object in it.
 	ProvidesNamespaces bool
 }
 

@@ -132,7 +132,7 @@ var errStale = errors.New("the basis of the write has changed")
 // Write makes one change. Errors: those of the steps, 404, 409, 413, the store's, and
 // store.ErrChanged if w.Seen does not stand.
 func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
-	out, err := o.write(ctx, w)
+	out, err := o.writeProviding(ctx, w)
 	if errors.Is(err, store.ErrChanged) && len(w.Seen) == 0 {
 		err = api.Conflict(w.Row.GroupResource(), w.Name, "the change depends on other objects that have been modified again and again while it was decided on; please try again")
 	}
@@ -354,7 +354,9 @@ func (e *Evaluation) release() {
 // finish ends the last evaluation of a write, after the store's transaction, whose result
 // is entry and err. e is nil if the store did not begin.
 func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, error) {
-	if e == nil {
+	var missing *missingNamespace
+	if e == nil || errors.As(err, &missing) {
+		e.abandon() // it does not count
 		return Result{}, err
 	}
 	defer e.release()
