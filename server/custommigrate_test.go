@@ -86,6 +86,33 @@ func TestMigrateCustomObjects(t *testing.T) {
 	}
 }
 
+// A definition that changes while its objects are migrated: none is stored in the earlier
+// form afterwards.
+func TestMigrateBesideChangedDefinition(t *testing.T) {
+	h := startServer(t, nil)
+	schema := func(more string) string {
+		return `{"type":"object","properties":{"a":{"type":"string"}` + more + `}}`
+	}
+	change := func(more, want string) {
+		h.mergePatch(definedAs, `{"spec":{"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":`+schema(more)+`}}]}}`).expect(t, 200, "")
+		h.awaitText(shopWidgets+"/w", want)
+	}
+	const b, c = `,"b":{"type":"string","default":"of b"}`, `,"c":{"type":"string","default":"of c"}`
+	h.define(schema(""), "")
+	h.create(shopWidgets, widget("w", `,"a":"x"`))
+	change(b, `"b":"of b"`)
+	var last operate.Step
+	err := h.server.MigrateCustom(t.Context(), "shop.example.com/widgets/default/w", func() { change(b+c, `"c":"of c"`) }, func(s operate.Step) { last = s })
+	if err != nil || last.Rewritten != 1 || last.Failed != 0 {
+		t.Errorf("the migration: %+v, %v", last, err)
+	}
+	h.get(shopWidgets+"/w").expect(t, 200, "")
+	body, err := h.server.StoredBody(t.Context(), "shop.example.com/widgets/default/w")
+	if err != nil || !strings.Contains(string(body), `"c":"of c"`) {
+		t.Errorf("a widget is stored as %s, %v", body, err)
+	}
+}
+
 // storedText is an object in the store of a data directory that no server uses.
 func storedText(t *testing.T, dir, key string) string {
 	t.Helper()

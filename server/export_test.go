@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"syscall"
 	"time"
 
@@ -64,7 +65,7 @@ func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {
 	if len(kinds) == 0 {
 		return errors.New("no object is old")
 	}
-	return operate.Migrate(ctx, s.shown.Store, "", kinds, report)
+	return operate.Migrate(ctx, s.shown.Store, "", func() stored.Kinds { return kinds }, report)
 }
 
 // StoredBody is the stored form of an object.
@@ -88,7 +89,7 @@ func Migrate(ctx context.Context, s store.Store, report func(operate.Step)) erro
 	if _, _, err := stored.NoteVersions(ctx, s, kinds); err != nil {
 		return err
 	}
-	return operate.Migrate(ctx, s, "", kinds, report)
+	return operate.Migrate(ctx, s, "", func() stored.Kinds { return kinds }, report)
 }
 
 // Durations are the times without a flag.
@@ -207,4 +208,26 @@ func (s *Server) ProvidedWithin(ctx context.Context, namespace string) (n int, e
 		return obj, err
 	}})
 	return n, err
+}
+
+// MigrateCustom migrates the custom objects while requests are served, and calls meanwhile
+// in the instant before the object at a key is rewritten.
+func (s *Server) MigrateCustom(ctx context.Context, key string, meanwhile func(), report func(operate.Step)) error {
+	return operate.Migrate(ctx, &interrupted{Store: s.shown.Store, key: key, meanwhile: meanwhile}, "", s.shown.Custom, report)
+}
+
+// interrupted is a store in which something happens once, before a transaction on a key.
+type interrupted struct {
+	store.Store
+	key       string
+	once      sync.Once
+	meanwhile func()
+}
+
+// Update implements store.Store.
+func (s *interrupted) Update(ctx context.Context, key string, fn func(current *store.Entry) (store.Write, error)) (store.Entry, error) {
+	if key == s.key {
+		s.once.Do(s.meanwhile)
+	}
+	return s.Store.Update(ctx, key, fn)
 }

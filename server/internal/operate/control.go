@@ -77,7 +77,7 @@ func Listen(dataDir string, engine *store.Engine, encrypted func() string, kinds
 			_ = lines.Encode(line) // the operator may have gone, which ends the request's context
 			_ = http.NewResponseController(w).Flush()
 		}
-		if err := Migrate(r.Context(), engine, encrypted(), kinds(), func(step Step) { say(step) }); err != nil {
+		if err := Migrate(r.Context(), engine, encrypted(), kinds, func(step Step) { say(step) }); err != nil {
 			log.Warn("a migration of the store stopped", "error", err)
 			say(migrationLine{Error: err.Error()})
 			return

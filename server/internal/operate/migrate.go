@@ -30,6 +30,7 @@ import (
 type migration struct {
 	store  store.Store // not a stored.CurrentStore
 	kinds  stored.Kinds
+	now    func() stored.Kinds // the kinds of the moment: definitions may change meanwhile
 	report func(Step)
 	step   Step
 	form   string // fingerprint of how all kinds are stored, see stored.Kinds.form, and encrypted
@@ -37,10 +38,12 @@ type migration struct {
 
 // Migrate runs a migration on an open store, not a stored.CurrentStore, whose values are
 // encrypted in a way that encrypted names. Its record has
-// the versions of the kinds, see stored.NoteVersions. Steps are reported at most once a
+// the versions of the kinds, see stored.NoteVersions. kinds are those of the moment, and
+// asked for again when a definition has changed meanwhile. Steps are reported at most once a
 // second, problems all.
-func Migrate(ctx context.Context, s store.Store, encrypted string, kinds stored.Kinds, report func(Step)) error {
-	m := &migration{store: s, kinds: kinds, report: report, form: kinds.Form() + encrypted}
+func Migrate(ctx context.Context, s store.Store, encrypted string, kinds func() stored.Kinds, report func(Step)) error {
+	first := kinds()
+	m := &migration{store: s, kinds: first, now: kinds, report: report, form: first.Form() + encrypted}
 	return m.run(ctx)
 }
 
@@ -108,7 +111,8 @@ func MigrateStore(ctx context.Context, dataDir string, cipher *encryption.Cipher
 	if err != nil {
 		return err
 	}
-	return Migrate(ctx, engine, cipher.Form(), kinds.And(more), report)
+	all := kinds.And(more)
+	return Migrate(ctx, engine, cipher.Form(), func() stored.Kinds { return all }, report)
 }
 
 // run processes every object. The error about objects that could not be rewritten comes
@@ -192,7 +196,7 @@ func (m *migration) migrateKind(ctx context.Context, prefix string) error {
 		if err != nil {
 			return err
 		}
-		if err := m.rewrite(ctx, kind, page.stale); err != nil {
+		if err := m.rewrite(ctx, prefix, page.stale); err != nil {
 			return err
 		}
 		m.step.Looked += int64(page.looked)
@@ -262,7 +266,7 @@ func asStored(ctx context.Context, kind *stored.Kind, e *store.Entry) bool {
 
 // rewrite writes the objects of a page. An unreadable object is a problem of its own; a
 // failed write ends the migration.
-func (m *migration) rewrite(ctx context.Context, kind *stored.Kind, keys []string) error {
+func (m *migration) rewrite(ctx context.Context, prefix string, keys []string) error {
 	var mu ranks.Mutex[ranks.Leaf] // guards step, failure
 	var failure error
 	var writers sync.WaitGroup
@@ -270,7 +274,7 @@ func (m *migration) rewrite(ctx context.Context, kind *stored.Kind, keys []strin
 	for range min(migrationWriters, len(keys)) {
 		writers.Go(func() {
 			for key := range next {
-				written, problem, err := m.rewriteOne(ctx, kind, key)
+				written, problem, err := m.rewriteAnew(ctx, prefix, key)
 				mu.Lock()
 				switch {
 				case err != nil:
@@ -299,6 +303,35 @@ func (m *migration) rewrite(ctx context.Context, kind *stored.Kind, keys []strin
 	return failure
 }
 
+// The waits for the rows of a changed definition, which come after the record of its form.
+const (
+	formTries = 200
+	formPause = 10 * time.Millisecond
+)
+
+var errFormChanges = errors.New("its definition has changed again and again while it was rewritten; run the migration again")
+
+// rewriteAnew rewrites an object by the kind that it has now, again while the kind's
+// definition changes meanwhile. An object without a kind goes with its definition.
+func (m *migration) rewriteAnew(ctx context.Context, prefix, key string) (written bool, problem, err error) {
+	kind := m.kinds[prefix]
+	for range formTries {
+		written, problem, err = m.rewriteOne(ctx, kind, key)
+		if !errors.Is(err, store.ErrChanged) {
+			return written, problem, err
+		}
+		select {
+		case <-time.After(formPause):
+		case <-ctx.Done():
+			return false, nil, ctx.Err()
+		}
+		if kind = m.now()[prefix]; kind == nil {
+			return false, nil, nil
+		}
+	}
+	return false, errFormChanges, nil
+}
+
 func (m *migration) rewriteOne(ctx context.Context, kind *stored.Kind, key string) (written bool, problem, err error) {
 	read, err := m.store.Get(ctx, key)
 	if err != nil {
@@ -319,12 +352,11 @@ func (m *migration) rewriteOne(ctx context.Context, kind *stored.Kind, key strin
 			return store.Write{}, nil
 		}
 		v, same, err := rewrite(ctx, current)
-		if err != nil || same { // another write was faster
-			problem = err
+		if problem = err; err != nil || same { // another write was faster
 			return store.Write{}, nil
 		}
 		written = true
-		return store.Write{Op: store.OpUpdate, Value: v}, nil
+		return store.Write{Op: store.OpUpdate, Value: v, Seen: kind.Seen()}, nil
 	})
 	return written, problem, err
 }

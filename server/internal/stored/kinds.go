@@ -115,6 +115,16 @@ func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same
 	return k.rewrite(ctx, e, k.res)
 }
 
+// Seen is the read set of a write of an object in the form of Rewrite: the record about the
+// form of a custom kind's objects. A closed store needs none.
+func (k *Kind) Seen() []store.Seen {
+	d := k.res.Definition
+	if d == nil || d.FormKey == "" {
+		return nil
+	}
+	return []store.Seen{{Key: d.FormKey, Revision: d.Form}}
+}
+
 // Waits reports whether Rewrite asks a converter about an object, so that no lock may be
 // held meanwhile.
 func (k *Kind) Waits(e *store.Entry) bool {
