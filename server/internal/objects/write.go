@@ -113,12 +113,6 @@ type Evaluation struct {
 	ending    ending
 }
 
-// Keep releases a document at the end of the evaluation.
-func (e *Evaluation) Keep(doc *document.Document) document.Value {
-	e.docs = append(e.docs, doc)
-	return doc.Root()
-}
-
 // Bounds of evaluations per write: with another generated name, and against another
 // basis.
 const (
@@ -328,27 +322,6 @@ func (e *Evaluation) commit() (store.Write, error) {
 // answersObject reports whether a deletion is answered with the object before it.
 func (e *Evaluation) answersObject() bool {
 	return e.Steps == nil || e.stored.Row.DeleteReturnsObject
-}
-
-// abandon releases the resources of an evaluation that does not count, and gives back what
-// plug-ins have taken. e may be nil, or finished.
-func (e *Evaluation) abandon() {
-	if e != nil {
-		e.claim.Release()
-		for _, giveBack := range e.taken {
-			giveBack()
-		}
-		e.claim, e.taken = nil, nil
-		e.release()
-	}
-}
-
-func (e *Evaluation) release() {
-	for _, doc := range e.docs {
-		doc.Release()
-	}
-	e.space.Release()
-	e.docs, e.space = nil, nil
 }
 
 // finish ends the last evaluation of a write, after the store's transaction, whose result
