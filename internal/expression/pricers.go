@@ -88,7 +88,7 @@ func makePricers() map[string]pricer {
 
 // constantWork are the functions that take the same time for all arguments, and make
 // small values or none.
-var constantWork = []string{operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional, operators.NotStrictlyFalse, operators.OldNotStrictlyFalse,
+var constantWork = []string{operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional, operators.NotStrictlyFalse, "__not_strictly_false__",
 	operators.Negate, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo,
 	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.Index, operators.OptIndex, operators.OptSelect,
 	"cel.@block", "startsWith", "endsWith", "first", "last", "type", "dyn", "or", "orValue", "hasValue", "value", "optional.none", "optional.of", "optional.ofNonZeroValue",

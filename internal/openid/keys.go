@@ -58,7 +58,7 @@ func newKeys(url string, client *http.Client, clock func() time.Time, algorithms
 
 // VerifySignature implements oidc.KeySet.
 func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	signed, err := jose.ParseSigned(token, k.algorithms)
+	signed, err := jose.ParseSignedCompact(token, k.algorithms)
 	if err != nil {
 		return nil, fmt.Errorf("its signature cannot be read: %w", err)
 	}

@@ -16,19 +16,21 @@ func TestRanks(t *testing.T) {
 		f()
 		return false
 	}
+	inside := false
 	inwards := func() {
 		Enter[Key]()
 		Enter[Key]()
 		commit.Lock()
 		follower.RLock()
 		leaf.Lock()
+		inside = true
 		leaf.Unlock()
 		follower.RUnlock()
 		commit.Unlock()
 		Leave[Key]()
 		Leave[Key]()
 	}
-	if panics(inwards) {
+	if panics(inwards) || !inside {
 		t.Error("locks in their order are refused")
 	}
 	if !invariants.Enabled {
