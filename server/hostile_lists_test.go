@@ -74,7 +74,7 @@ func TestHostileLists(t *testing.T) {
 		fmt.Fprintf(&ports, `{"name":"P%d","port":0},`, i)
 	}
 	h.refuse(t, []hostile{
-		{"containers", "POST", "/api/v1/namespaces/default/pods", "application/json", fill(`{"metadata":{"name":"x"},"spec":{"containers":[`, `{"name":"-","env":[{"name":"="}]},`, `{"name":"-"}]}}`), 422},
+		{"containers", "POST", "/api/v1/namespaces/default/pods", "application/json", fill(`{"metadata":{"name":"x"},"spec":{"containers":[`, `{"name":"-","env":[{"name":"="}]},`, `{"name":"-"}]}}`), 413}, // with its defaults
 		{"ports", "POST", "/api/v1/namespaces/default/services", "application/json", `{"metadata":{"name":"x"},"spec":{"ports":[` + strings.TrimSuffix(ports.String(), ",") + `]}}`, 422},
 		{"rules", "POST", policies, "application/json", fill(`{"metadata":{"name":"x"},"spec":{"podSelector":{},"ingress":[`, `{"from":[{},{"ipBlock":{"cidr":"x"}}]},`, `{}]}}`), 422},
 		{"endpoints", "POST", slices, "application/json", fill(`{"metadata":{"name":"x"},"addressType":"IPv4","endpoints":[`, `{"addresses":["x"]},`, `{}]}`), 422},

@@ -148,7 +148,7 @@ func TestNodeUpdatesAreReviewedAsStored(t *testing.T) {
 					query += "&force=true"
 				}
 				got := h.send(way[0], path+query, way[1], []byte(changed))
-				if got.code != 400 || !strings.Contains(string(got.body), "denied the request") {
+				if got.code != 403 || !strings.Contains(string(got.body), "denied the request") {
 					t.Errorf("%v %s%s: %d %s", way, path, query, got.code, got.body)
 				}
 			}

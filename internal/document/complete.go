@@ -196,16 +196,24 @@ func (p *parser) defaultValue(n int32, f *schema.Field) error {
 	if f.Default == "{}" && p.table.Types[f.Type].Kind == schema.Object {
 		return p.zeroValue(n, f.Type)
 	}
+	if err := p.fits(f.Default); err != nil {
+		return err
+	}
 	return p.inside(f.Default, func(q *parser) error { return q.value(n, f.Type) })
 }
 
-// inside runs a part of the walk on other text, which it copies. All of these texts
-// together are bounded like the document, which may have a default for each of its bytes.
-func (p *parser) inside(text string, walk func(*parser) error) error {
-	d := p.d
-	if len(d.side)+len(text) > p.limits.MaxBytes {
+// fits refuses a further text for inside. All of these texts together are bounded like the
+// document, which may have a default for each of its bytes.
+func (p *parser) fits(text string) error {
+	if len(p.d.side)+len(text) > p.limits.MaxBytes {
 		return &LimitError{FilledBytes, p.limits.MaxBytes}
 	}
+	return nil
+}
+
+// inside runs a part of the walk on other text that fits, which it copies.
+func (p *parser) inside(text string, walk func(*parser) error) error {
+	d := p.d
 	q := *p
 	q.pos, q.bit = len(d.side), sideBit
 	d.side = append(d.side, text...)

@@ -122,7 +122,7 @@ func certificate(ctx context.Context, t *testing.T, client kubernetes.Interface,
 func TestNodeJoins(t *testing.T) {
 	t.Parallel()
 	ctx := testContext(t)
-	i := serve(t, "", "--enable-bootstrap-token-auth", "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction")
+	i := serve(t, "", "--enable-bootstrap-token-auth", "--controllers", "*,bootstrapsigner,tokencleaner", "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction")
 	prepareJoining(ctx, t, i)
 	admin := i.client(t)
 

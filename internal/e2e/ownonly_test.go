@@ -15,7 +15,7 @@ import (
 // machine.
 const (
 	mostOfEverything  = 40_000_000
-	mostOfOwnGroups   = 25_000_000
+	mostOfOwnGroups   = 30_000_000 // with the guard of roles and certificates
 	startOfEverything = 120 * time.Millisecond
 	startOfOwnGroups  = 80 * time.Millisecond
 )

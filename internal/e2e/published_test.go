@@ -325,6 +325,9 @@ func (m *publisher) try(ctx context.Context, s sample) bool {
 		if apierrors.IsBadRequest(err) {
 			return true // the author has fields that the schema lacks
 		}
+		if apierrors.IsInvalid(err) && strings.Contains(err.Error(), `must be of type`) && strings.Contains(err.Error(), `"null"`) {
+			return true // the author has null for a value, which an apply refuses as in 1.25
+		}
 		if err != nil {
 			m.Errorf("apply of %s: %v", s.file, err)
 			return true
