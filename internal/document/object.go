@@ -16,8 +16,7 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 		p.pos++
 	}
 	near := known.first()
-	var extras chain
-	var respelled *chain // of the few objects that have one
+	var extras, respelled chain
 	for next := 0; !done; {
 		i, name, err := p.field(n, t, next)
 		switch {
@@ -36,10 +35,7 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 		case t.Open:
 			err = p.extra(n, name, &extras)
 		case p.spelled(t, d.text(name.off, name.size)) >= 0:
-			if respelled == nil {
-				respelled = new(chain)
-			}
-			err = p.respelled(n, t, name, respelled)
+			respelled, err = p.respelled(n, t, name, respelled)
 		default:
 			err = p.skip()
 		}
@@ -50,7 +46,7 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 			return err
 		}
 	}
-	if respelled != nil && respelled.first != 0 {
+	if respelled.first != 0 {
 		if err := p.addRespelled(t, respelled.first); err != nil {
 			return err
 		}

@@ -34,18 +34,18 @@ func spelled(t *schema.Type, name string) int {
 	return -1
 }
 
-// respelled reads a member in the other spelling of its name. It is linked after all members
-// are read, since the object may have both.
-func (p *parser) respelled(n int32, t *schema.Type, name keyText, to *chain) error {
+// respelled reads a member in the other spelling of its name, and adds it to a chain. It is
+// linked after all members are read, since the object may have both.
+func (p *parser) respelled(n int32, t *schema.Type, name keyText, to chain) (chain, error) {
 	d := p.d
 	d.dirt++
 	if p.isNull() {
-		return nil
+		return to, nil
 	}
 	i := p.spelled(t, d.text(name.off, name.size))
 	m, err := p.node(n, t.Fields[i].Type, uint16(i))
 	if err != nil {
-		return err
+		return to, err
 	}
 	if to.first == 0 {
 		to.first = m
@@ -53,7 +53,7 @@ func (p *parser) respelled(n int32, t *schema.Type, name keyText, to *chain) err
 		d.nodes[to.last].next = m
 	}
 	to.last = m
-	return p.value(m, t.Fields[i].Type)
+	return to, p.value(m, t.Fields[i].Type)
 }
 
 // addRespelled adds the members in the other spelling, from the first on. A member in both
