@@ -28,10 +28,18 @@ type Config struct {
 	// Node is the name of the node.
 	Node string
 	// Server is the API server that reviews tokens and rights. Without one there are no
-	// tokens, and whoever is authenticated may do everything.
+	// tokens, and all requests that are not refused with 401 are allowed.
 	Server *client.REST
+	// RefuseTokens has no bearer token accepted, in spite of a Server.
+	RefuseTokens bool
+	// AlwaysAllow allows all requests that are not refused with 401, in spite of a Server:
+	// anonymous ones too, unless RefuseAnonymous is set.
+	AlwaysAllow bool
 	// ClientCAs are the authorities of client certificates; nil for none.
 	ClientCAs *x509.CertPool
+	// ClientCAFile holds the authorities, PEM, in place of ClientCAs; "" for none. It is read
+	// again within 10 s of a change; a wrong one is logged, and the one before counts.
+	ClientCAFile string
 	// RefuseAnonymous answers requests without credentials with 401; they are those of
 	// system:anonymous otherwise.
 	RefuseAnonymous bool
@@ -43,7 +51,16 @@ type Config struct {
 	TokenTTL, AllowedTTL, OthersTTL time.Duration
 	// Logger receives the reasons of refusals; nil for none.
 	Logger *slog.Logger
+	// Clock tells the time; nil for that of the machine.
+	Clock func() time.Time
 }
+
+// The times for which answers count by default.
+const (
+	tokenTTL   = 2 * time.Minute
+	allowedTTL = 5 * time.Minute
+	othersTTL  = 30 * time.Second
+)
 
 // guard is the handler in front of that of an endpoint.
 type guard struct {
@@ -62,16 +79,44 @@ func Guard(cfg Config, next http.Handler) (http.Handler, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	certificates, err := cfg.certificates()
+	if err != nil {
+		return nil, err
+	}
 	g := &guard{cfg: cfg, next: next, authz: authz.AlwaysAllow()}
-	logins := authn.Config{Log: cfg.Logger, Certificates: authn.ClientCert(cfg.ClientCAs, time.Now), Tokens: authn.TokenUnion{}, Audiences: cfg.Audiences, Anonymous: !cfg.RefuseAnonymous}
-	if cfg.Server != nil {
-		logins.Tokens = authn.NewTokenWebhook(authn.TokenWebhookConfig{Reviewer: reviews{cfg.Server, "authentication", "tokenreviews"}, Version: "v1", Audiences: cfg.Audiences,
-			Life: cmp.Or(cfg.TokenTTL, 2*time.Minute), Clock: time.Now, Retry: retryAfter, Timeout: reviewTime})
-		g.authz = authz.NewWebhook(authz.WebhookConfig{Reviewer: reviews{cfg.Server, "authorization", "subjectaccessreviews"}, Version: "v1",
-			Allowed: cmp.Or(cfg.AllowedTTL, 5*time.Minute), Others: cmp.Or(cfg.OthersTTL, 30*time.Second), Clock: time.Now, Retry: retryAfter, Timeout: reviewTime})
+	logins := authn.Config{Log: cfg.Logger, Certificates: certificates, Tokens: authn.TokenUnion{}, Audiences: cfg.Audiences, Anonymous: !cfg.RefuseAnonymous}
+	if cfg.Server != nil && !cfg.RefuseTokens {
+		reviewer := reviews{cfg.Server, "authentication", "tokenreviews"}
+		logins.Tokens = authn.NewTokenWebhook(authn.TokenWebhookConfig{Reviewer: reviewer, Version: "v1", Audiences: cfg.Audiences,
+			Life: cmp.Or(cfg.TokenTTL, tokenTTL), Clock: cfg.Clock, Retry: retryAfter, Timeout: reviewTime})
+	}
+	if cfg.Server != nil && !cfg.AlwaysAllow {
+		reviewer := reviews{cfg.Server, "authorization", "subjectaccessreviews"}
+		g.authz = authz.NewWebhook(authz.WebhookConfig{Reviewer: reviewer, Version: "v1", Allowed: cmp.Or(cfg.AllowedTTL, allowedTTL),
+			Others: cmp.Or(cfg.OthersTTL, othersTTL), Clock: cfg.Clock, Retry: retryAfter, Timeout: reviewTime})
+	} else if !cfg.RefuseAnonymous {
+		cfg.Logger.Warn("everybody may do everything on this endpoint: requests without credentials are accepted, and no right is asked for")
 	}
 	g.authn = authn.New(logins)
 	return g, nil
+}
+
+// certificates is the authenticator of client certificates.
+func (c *Config) certificates() (authn.Authenticator, error) {
+	switch {
+	case c.ClientCAFile == "":
+		return authn.ClientCert(c.ClientCAs, c.Clock), nil
+	case c.ClientCAs != nil:
+		return nil, errors.New("node endpoint: set authorities of client certificates, or a file with them, not both")
+	}
+	a, err := openAuthorities(c.ClientCAFile, c.Clock, c.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("--client-ca-file: %w", err)
+	}
+	return a, nil
 }
 
 // The times of a review: of one call, and before it is repeated.
@@ -81,7 +126,8 @@ const (
 )
 
 // TLS is the configuration of the endpoint's listener: it asks for client certificates,
-// and the guard verifies them, so that a wrong one is a 401.
+// and the guard verifies them, so that a wrong one is a 401. Clients are not told which
+// authorities are in a file, since others may be by the time.
 func TLS(cfg Config, serving tls.Certificate) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{serving}, ClientAuth: tls.RequestClientCert, ClientCAs: cfg.ClientCAs}
 }

@@ -1,70 +1,93 @@
 // Nodeendpoint serves /healthz and /metrics of a node over HTTPS, to users that the API
-// server knows and permits: an example of package nodeapi.
+// server knows and permits: an example of package nodeapi. Its flags are those of the
+// kubelet, and it runs until SIGTERM or SIGINT.
 package main
 
 import (
+	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"sync/atomic"
+	"syscall"
 	"time"
 
-	"github.com/capstan-dev/capstan/client"
+	"github.com/spf13/pflag"
+
 	"github.com/capstan-dev/capstan/nodeapi"
 )
 
 func main() {
-	var config nodeapi.Config
-	flag.StringVar(&config.Node, "node", "", "name of the node")
-	flag.BoolVar(&config.RefuseAnonymous, "refuse-anonymous", false, "refuse requests without credentials")
-	listen := flag.String("listen", ":10250", "address to listen on")
-	kubeconfig := flag.String("kubeconfig", "", "client configuration for the API server that reviews tokens and rights (default: none, and all may do everything)")
-	authorities := flag.String("client-ca-file", "", "authorities of client certificates, PEM (default: none)")
-	cert := flag.String("tls-cert-file", "", "serving certificate, PEM")
-	key := flag.String("tls-private-key-file", "", "private key of --tls-cert-file, PEM")
-	flag.Parse()
-	config.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := serve(config, *listen, *kubeconfig, *authorities, *cert, *key); err != nil {
-		config.Logger.Error(err.Error())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	p := program{out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), clock: time.Now}
+	if err := p.run(ctx, os.Args[1:]); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "nodeendpoint:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(config nodeapi.Config, listen, kubeconfig, authorities, cert, key string) error {
-	serving, err := tls.LoadX509KeyPair(cert, key)
+// program holds the parts of the process that the endpoint uses: its output, its log and its clock.
+type program struct {
+	out   io.Writer
+	log   *slog.Logger
+	clock func() time.Time
+}
+
+// run executes a command line until the end of ctx.
+func (p program) run(ctx context.Context, args []string) error {
+	var guard nodeapi.Flags
+	flags := pflag.NewFlagSet("nodeendpoint", pflag.ContinueOnError)
+	guard.AddFlags(flags)
+	listen := flags.String("listen", ":10250", "address to listen on")
+	cert := flags.String("tls-cert-file", "", "serving certificate, PEM")
+	key := flags.String("tls-private-key-file", "", "private key of --tls-cert-file, PEM")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: there are flags only", flags.Arg(0))
+	}
+	config, err := guard.Config()
 	if err != nil {
 		return err
 	}
-	if authorities != "" {
-		text, err := os.ReadFile(authorities)
-		if err != nil {
-			return err
-		}
-		if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
-			return errors.New(authorities + ": no certificates in PEM")
-		}
-	}
-	if kubeconfig != "" {
-		server, _, err := client.LoadKubeconfig(kubeconfig, "")
-		if err != nil {
-			return err
-		}
-		if config.Server, err = client.NewREST(server); err != nil {
-			return err
-		}
-	}
+	config.Logger, config.Clock = p.log, p.clock
 	guarded, err := nodeapi.Guard(config, endpoint())
 	if err != nil {
 		return err
 	}
-	s := &http.Server{Addr: listen, Handler: guarded, TLSConfig: nodeapi.TLS(config, serving), ReadHeaderTimeout: 10 * time.Second}
-	return s.ListenAndServeTLS("", "")
+	serving, err := tls.LoadX509KeyPair(*cert, *key)
+	if err != nil {
+		return fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
+	}
+	listener, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	fmt.Fprintf(p.out, "node %s listens on https://%s\n", config.Node, listener.Addr())
+	return serve(ctx, listener, &http.Server{Handler: guarded, TLSConfig: nodeapi.TLS(config, serving), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelInfo)})
+}
+
+// serve serves until the end of ctx, and then lets requests in flight finish.
+func serve(ctx context.Context, listener net.Listener, s *http.Server) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.ServeTLS(listener, "", "") }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return s.Shutdown(drain)
 }
 
 // endpoint answers the paths of the node.
