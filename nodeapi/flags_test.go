@@ -34,7 +34,8 @@ func TestFlagDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"anonymous-auth": "true", "authentication-token-webhook": "", "authentication-token-webhook-cache-ttl": "2m0s", "authorization-mode": "", "client-ca-file": "",
+		"anonymous-auth": "true", "client-ca-file": "", "authorization-mode": "",
+		"authentication-token-webhook": "", "authentication-token-webhook-cache-ttl": "2m0s",
 		"authorization-webhook-cache-authorized-ttl": "5m0s", "authorization-webhook-cache-unauthorized-ttl": "30s", "kubeconfig": "", "hostname-override": "",
 	} {
 		if f := fs.Lookup(name); f == nil || f.DefValue != want {
@@ -108,28 +109,35 @@ func describe(c Config) string {
 // TestFlagMistakes: each mistake is an error that names its flag.
 func TestFlagMistakes(t *testing.T) {
 	kubeconfig := kubeconfigFile(t)
-	noServer := func(flag string) string {
-		return "--" + flag + ": no %s is reviewed; add --kubeconfig, or leave the flag out"
-	}
-	const tokens, allowed, others = "authentication-token-webhook-cache-ttl", "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"
+	const (
+		tokens   = "authentication-token-webhook-cache-ttl"
+		allowed  = "authorization-webhook-cache-authorized-ttl"
+		others   = "authorization-webhook-cache-unauthorized-ttl"
+		noTokens = ": no token is reviewed; add --kubeconfig, or leave the flag out"
+		noRights = ": no right is reviewed; add --kubeconfig, or leave the flag out"
+		noTime   = " is no time to come; write it like 90s or 1h30m, or 0 for not at all"
+		alone    = "--authentication-token-webhook: there is no API server that reviews tokens; add --kubeconfig"
+		unasked  = "--authorization-mode: there is no API server to ask; add --kubeconfig, or use AlwaysAllow"
+		off      = "--kubeconfig=K --authentication-token-webhook=false"
+		open     = "--kubeconfig=K --authorization-mode=AlwaysAllow"
+	)
 	for line, want := range map[string]string{
-		"--authentication-token-webhook":   "--authentication-token-webhook: there is no API server that reviews tokens; add --kubeconfig",
-		"--authorization-mode=Webhook":     "--authorization-mode: there is no API server to ask; add --kubeconfig, or use AlwaysAllow",
-		"--authorization-mode=webhook":     `--authorization-mode: "webhook" is unknown; use AlwaysAllow or Webhook`,
-		"--authorization-mode=RBAC":        `--authorization-mode: "RBAC" is unknown; use AlwaysAllow or Webhook`,
-		"--" + tokens + "=1m":              fmt.Sprintf(noServer(tokens), "token"),
-		"--" + allowed + "=0":              fmt.Sprintf(noServer(allowed), "right"),
-		"--" + others + "=30s":             fmt.Sprintf(noServer(others), "right"),
-		"--kubeconfig=missing":             "--kubeconfig: open missing: no such file or directory",
-		"--" + allowed + "=-1s":            `invalid argument "-1s" for "--` + allowed + `" flag: "-1s" is no time to come; write it like 90s or 1h30m, or 0 for not at all`,
-		"--" + others + "=5":               `invalid argument "5" for "--` + others + `" flag: "5" is no time to come; write it like 90s or 1h30m, or 0 for not at all`,
-		"--anonymous-auth=no":              `invalid argument "no" for "--anonymous-auth" flag: "no" is neither true nor false`,
-		"--authentication-token-webhook=2": `invalid argument "2" for "--authentication-token-webhook" flag: "2" is neither true nor false`,
-		"--authentication-token-webhook --authorization-mode=Webhook": "--authentication-token-webhook: there is no API server that reviews tokens; add --kubeconfig\n" +
-			"--authorization-mode: there is no API server to ask; add --kubeconfig, or use AlwaysAllow",
-		"--kubeconfig=K --authentication-token-webhook=false --" + tokens + "=1m": "--" + tokens + ": no token is reviewed with --authentication-token-webhook=false; leave one out",
-		"--kubeconfig=K --authorization-mode=AlwaysAllow --" + allowed + "=1m":    "--" + allowed + ": no right is reviewed with --authorization-mode=AlwaysAllow; leave one out",
-		"--kubeconfig=K --authorization-mode=AlwaysAllow --" + others + "=1m":     "--" + others + ": no right is reviewed with --authorization-mode=AlwaysAllow; leave one out",
+		"--authentication-token-webhook":                              alone,
+		"--authorization-mode=Webhook":                                unasked,
+		"--authentication-token-webhook --authorization-mode=Webhook": alone + "\n" + unasked,
+		"--authorization-mode=webhook":                                `--authorization-mode: "webhook" is unknown; use AlwaysAllow or Webhook`,
+		"--authorization-mode=RBAC":                                   `--authorization-mode: "RBAC" is unknown; use AlwaysAllow or Webhook`,
+		"--" + tokens + "=1m":                                         "--" + tokens + noTokens,
+		"--" + allowed + "=0":                                         "--" + allowed + noRights,
+		"--" + others + "=30s":                                        "--" + others + noRights,
+		"--kubeconfig=missing":                                        "--kubeconfig: open missing: no such file or directory",
+		"--" + allowed + "=-1s":                                       `invalid argument "-1s" for "--` + allowed + `" flag: "-1s"` + noTime,
+		"--" + others + "=5":                                          `invalid argument "5" for "--` + others + `" flag: "5"` + noTime,
+		"--anonymous-auth=no":                                         `invalid argument "no" for "--anonymous-auth" flag: "no" is neither true nor false`,
+		"--authentication-token-webhook=2":                            `invalid argument "2" for "--authentication-token-webhook" flag: "2" is neither true nor false`,
+		off + " --" + tokens + "=1m":                                  "--" + tokens + ": no token is reviewed with --authentication-token-webhook=false; leave one out",
+		open + " --" + allowed + "=1m":                                "--" + allowed + ": no right is reviewed with --authorization-mode=AlwaysAllow; leave one out",
+		open + " --" + others + "=1m":                                 "--" + others + ": no right is reviewed with --authorization-mode=AlwaysAllow; leave one out",
 	} {
 		f, _, err := parsed(strings.ReplaceAll(line, "=K", "="+kubeconfig))
 		if err == nil {

@@ -96,7 +96,9 @@ func endpoint() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, "# HELP node_endpoint_requests_total Number of requests.\n# TYPE node_endpoint_requests_total counter\nnode_endpoint_requests_total %d\n", requests.Load())
+		fmt.Fprintln(w, "# HELP node_endpoint_requests_total Number of requests.")
+		fmt.Fprintln(w, "# TYPE node_endpoint_requests_total counter")
+		fmt.Fprintln(w, "node_endpoint_requests_total", requests.Load())
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)

@@ -157,7 +157,8 @@ func TestLogins(t *testing.T) {
 		{[]string{authorities, "--anonymous-auth=false"}, answers{401, 401, 401, 401, 401, 200, 401}},
 		{[]string{server}, answers{403, 200, 403, 403, 401, 401, 401}},
 		{[]string{server, authorities}, answers{403, 200, 403, 403, 401, 200, 401}},
-		{[]string{server, authorities, "--anonymous-auth=false", "--authentication-token-webhook", "--authorization-mode=Webhook"}, answers{401, 200, 403, 403, 401, 200, 401}},
+		{[]string{server, authorities, "--anonymous-auth=false", "--authentication-token-webhook", "--authorization-mode=Webhook"},
+			answers{401, 200, 403, 403, 401, 200, 401}},
 		{[]string{server, "--anonymous-auth=false", "--authorization-mode=AlwaysAllow"}, answers{401, 200, 200, 200, 401, 401, 401}},
 		{[]string{server, authorities, "--authentication-token-webhook=false"}, answers{403, 401, 401, 401, 401, 200, 401}},
 	} {
@@ -174,6 +175,12 @@ func TestLogins(t *testing.T) {
 	}
 }
 
+// ttls are the flags for the times of answers.
+func ttls(token, allowed, others string) []string {
+	return []string{"--authentication-token-webhook-cache-ttl=" + token, "--authorization-webhook-cache-authorized-ttl=" + allowed,
+		"--authorization-webhook-cache-unauthorized-ttl=" + others}
+}
+
 // TestAnswersCount: answers of the API server count for the times of the flags.
 func TestAnswersCount(t *testing.T) {
 	c := startCluster(t)
@@ -182,9 +189,8 @@ func TestAnswersCount(t *testing.T) {
 		token, allowed, others time.Duration
 	}{
 		"default": {nil, 2 * time.Minute, 5 * time.Minute, 30 * time.Second},
-		"flags": {[]string{"--authentication-token-webhook-cache-ttl=7m", "--authorization-webhook-cache-authorized-ttl=1m", "--authorization-webhook-cache-unauthorized-ttl=3m"},
-			7 * time.Minute, time.Minute, 3 * time.Minute},
-		"zero": {[]string{"--authentication-token-webhook-cache-ttl=0", "--authorization-webhook-cache-authorized-ttl=0s", "--authorization-webhook-cache-unauthorized-ttl=0"}, 0, 0, 0},
+		"flags":   {ttls("7m", "1m", "3m"), 7 * time.Minute, time.Minute, 3 * time.Minute},
+		"zero":    {ttls("0", "0s", "0"), 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := start(t, append(times.flags, "--kubeconfig="+c.kubeconfig)...)
