@@ -9,11 +9,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/hangups"
 )
 
 // Main runs the command line of the process and ends it. The configuration is that of the
@@ -30,10 +33,14 @@ type program struct {
 }
 
 // catcher returns a channel of signals of some kinds, in place of their default effect;
-// without it they end a command.
+// without it they end a command. SIGHUP is never together with others, which it must not
+// keep out of the channel.
 type catcher func(...os.Signal) <-chan os.Signal
 
 func catch(kinds ...os.Signal) <-chan os.Signal {
+	if slices.Contains(kinds, os.Signal(syscall.SIGHUP)) {
+		return hangups.Caught()
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, kinds...)
 	return signals

@@ -28,9 +28,17 @@ func command(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// from returns a test's signals, whatever kinds are requested.
-func from(signals <-chan os.Signal) catcher {
-	return func(...os.Signal) <-chan os.Signal { return signals }
+// from returns a test's signals that end a command.
+func from(signals <-chan os.Signal) catcher { return fromBoth(signals, nil) }
+
+// fromBoth returns a test's signals, and those that have a server look at its files.
+func fromBoth(stop, reload <-chan os.Signal) catcher {
+	return func(kinds ...os.Signal) <-chan os.Signal {
+		if kinds[0] == syscall.SIGHUP {
+			return reload
+		}
+		return stop
+	}
 }
 
 func TestMistakes(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/flags"
+	"github.com/capstan-dev/capstan/server/internal/hangups"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
@@ -24,7 +25,7 @@ func (p program) newServe(signals catcher) *cobra.Command {
 	cfg := p.cfg
 	var logged logFlags
 	cmd := &cobra.Command{
-		Use:   "serve",
+		Use:   hangups.Serve,
 		Short: "Run a server until it is told to stop",
 		Long: `Run a server until SIGTERM or SIGINT, which let requests in flight finish; a second
 one stops at once. SIGHUP has it look at the files of certificates and tokens, as it
@@ -58,7 +59,7 @@ need another one.`,
 			for _, w := range warnings {
 				log.Warn(w.Text, "flags", strings.Join(w.Flags, " "))
 			}
-			return p.serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP))
+			return p.serve(cmd.Context(), cfg, cmd.OutOrStdout(), asked{stop: signals(os.Interrupt, syscall.SIGTERM), reload: signals(syscall.SIGHUP)})
 		},
 	}
 	cfg.AddFlags(cmd.Flags())
@@ -69,11 +70,14 @@ need another one.`,
 	return cmd
 }
 
+// asked receives the signals that ask a server for something.
+type asked struct{ stop, reload <-chan os.Signal }
+
 // errInterrupted is the outcome of a second signal.
 var errInterrupted = errors.New("stopped at once by a second signal; requests in flight were cut off")
 
 // serve runs a server until a signal, the end of ctx, or its own end.
-func (p program) serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals <-chan os.Signal) error {
+func (p program) serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals asked) error {
 	paceGC()
 	s, err := server.Start(context.WithoutCancel(ctx), cfg)
 	if err != nil {
@@ -103,17 +107,15 @@ func (p program) serve(ctx context.Context, cfg server.Config, stdout io.Writer,
 		case err := <-stopped:
 			cfg.Logger.Info("stopped", "took", time.Since(begin).Round(time.Millisecond))
 			return err
-		case sig := <-signals:
-			if sig != syscall.SIGHUP {
-				return errInterrupted
-			}
+		case <-signals.stop:
+			return errInterrupted
 		}
 	}
 }
 
 // watch handles signals, the supervisor and other events of a running server. It returns
 // when the server is to stop, with an error when it has stopped by itself.
-func watch(ctx context.Context, s *server.Server, log *slog.Logger, supervisor *supervisor, signals <-chan os.Signal) error {
+func watch(ctx context.Context, s *server.Server, log *slog.Logger, supervisor *supervisor, signals asked) error {
 	ready := s.Bootstrapped()
 	for {
 		select {
@@ -132,14 +134,16 @@ func watch(ctx context.Context, s *server.Server, log *slog.Logger, supervisor *
 				continue
 			}
 			supervisor.say("WATCHDOG=1")
-		case sig := <-signals:
-			if sig == syscall.SIGHUP {
-				log.Info("looking at the files of certificates and tokens", "signal", sig.String())
-				supervisor.say("RELOADING=1", supervisor.monotonic())
+		case sig := <-signals.reload:
+			log.Info("looking at the files of certificates and tokens", "signal", sig.String())
+			if ready != nil { // the supervisor waits for the first READY=1
 				s.Reload()
-				supervisor.say("READY=1")
 				continue
 			}
+			supervisor.say("RELOADING=1", supervisor.monotonic())
+			s.Reload()
+			supervisor.say("READY=1")
+		case sig := <-signals.stop:
 			log.Info("shutting down; a second signal stops at once", "signal", sig.String())
 			return nil
 		case <-ctx.Done():

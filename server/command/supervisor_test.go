@@ -25,11 +25,11 @@ func TestSupervisorIsTold(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", path)
 	t.Setenv("WATCHDOG_USEC", "20000")
 	t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
-	signals := make(chan os.Signal, 2)
+	signals, reload := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- capstan.run(context.Background(), []string{"serve", "--in-memory", "--secure-port=0"}, io.Discard, &stderr, from(signals))
+		code <- capstan.run(context.Background(), []string{"serve", "--in-memory", "--secure-port=0"}, io.Discard, &stderr, fromBoth(signals, reload))
 	}()
 
 	// until reads messages up to one that begins in that way, past the watchdog's.
@@ -54,7 +54,7 @@ func TestSupervisorIsTold(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	until("WATCHDOG=1\n")
-	signals <- syscall.SIGHUP
+	reload <- syscall.SIGHUP
 	if text := until("RELOADING=1\n"); !strings.Contains(text, "\nMONOTONIC_USEC=") {
 		t.Errorf("%q", text)
 	}
