@@ -15,12 +15,12 @@ type Warning struct {
 
 // Check finds flags in a parsed command line that do not what they say: those without
 // effect here, so that the command line of a kube-apiserver works as far as possible, those
-// that need another flag, and deprecated ones. A program that parses the command line should
-// log the warnings. The error names the flags that would leave something unprotected; a
-// server must not be started with them.
+// that need another flag or that another one overrules, and deprecated ones. A program that
+// parses the command line should log the warnings. The error names the flags that would
+// leave something unprotected; a server must not be started with them.
 func Check(fs *pflag.FlagSet) ([]Warning, error) {
 	found, err := inertIn(fs)
-	return slices.Concat(found, incomplete(fs), deprecatedIn(fs)), err
+	return slices.Concat(found, incomplete(fs), overruled(fs), emptied(fs), deprecatedIn(fs)), err
 }
 
 // details are flags that say how something is done which another flag turns on.
@@ -41,35 +41,25 @@ var detailed = []details{
 	{"audit-webhook-*", "audit-webhook-config-file"},
 }
 
-// names reports whether a flag is among them.
-func (d details) names(flag string) bool {
-	for name := range strings.FieldsSeq(d.flags) {
+// among reports whether a flag is one of names, as in details.
+func among(names, flag string) bool {
+	for name := range strings.FieldsSeq(names) {
 		if beginning, all := strings.CutSuffix(name, "*"); name == flag || all && strings.HasPrefix(flag, beginning) {
-			return flag != d.needs
+			return true
 		}
 	}
 	return false
 }
 
-// incomplete finds the flags without the flag that they need, and those that another flag
-// overrules.
+// incomplete finds the flags without the flag that they need.
 func incomplete(fs *pflag.FlagSet) (found []Warning) {
 	for _, d := range detailed {
 		if isSet(fs, d.needs) {
 			continue
 		}
-		var names []string
-		fs.Visit(func(f *pflag.Flag) {
-			if d.names(f.Name) && isSet(fs, f.Name) {
-				names = append(names, "--"+f.Name)
-			}
-		})
-		if names != nil {
+		if names := given(fs, func(f *pflag.Flag) bool { return among(d.flags, f.Name) && f.Name != d.needs && isSet(fs, f.Name) }); names != nil {
 			found = append(found, Warning{names, "these flags have no effect without --" + d.needs})
 		}
-	}
-	if anonymous := fs.Lookup("anonymous-auth"); anonymous != nil && anonymous.Changed && anonymous.Value.String() == "true" && has(fs, "authorization-mode", "AlwaysAllow") {
-		found = append(found, Warning{[]string{"--anonymous-auth"}, "requests without credentials are refused all the same, since the authorization mode AlwaysAllow would let them do everything; use another mode"})
 	}
 	return found
 }
@@ -78,12 +68,6 @@ func incomplete(fs *pflag.FlagSet) (found []Warning) {
 func isSet(fs *pflag.FlagSet, name string) bool {
 	f := fs.Lookup(name)
 	return f != nil && f.Value.String() != "" && f.Value.String() != "[]"
-}
-
-// has reports whether a flag with a list has a value.
-func has(fs *pflag.FlagSet, name, value string) bool {
-	list, err := fs.GetStringSlice(name)
-	return err == nil && slices.Contains(list, value)
 }
 
 // deprecated are flags that still have their effect, with the remedy.
