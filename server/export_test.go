@@ -231,3 +231,10 @@ func (s *interrupted) Update(ctx context.Context, key string, fn func(current *s
 	}
 	return s.Store.Update(ctx, key, fn)
 }
+
+// Expire removes the object at a key, unless it was written after a revision.
+func (s *Server) Expire(ctx context.Context, key string, since uint64) error {
+	of := objects.Ref{Row: s.catalog.Snapshot().Type(key).Stored}
+	of.Namespace, of.Name = of.Row.SplitKey(key)
+	return s.objects.Expire(ctx, of, since)
+}

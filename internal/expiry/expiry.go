@@ -20,11 +20,12 @@ const (
 
 // Config names the objects that expire, and their lifetime.
 type Config struct {
-	Store    store.Store
+	Store    store.Snapshots
 	Prefixes []string      // of the keys that expire
 	Life     time.Duration // from the last write of an object
-	// Last makes the final state that watchers see.
-	Last func(e *store.Entry) (store.Value, error)
+	// Remove removes the object at a key, whatever its finalizers, unless it has been
+	// written after a revision or is gone.
+	Remove func(ctx context.Context, key string, since uint64) error
 }
 
 // Expiry removes objects some time after their last write. It has no list of them: it
@@ -85,7 +86,7 @@ func (x *Expiry) remove(ctx context.Context, prefix string, since uint64) error 
 		for w := range writers {
 			work.Go(func() {
 				for i := w; i < len(keys) && ctx.Err() == nil; i += writers {
-					if err := x.end(ctx, keys[i], since); first[w] == nil {
+					if err := x.Remove(ctx, keys[i], since); first[w] == nil {
 						first[w] = err
 					}
 				}
@@ -113,16 +114,4 @@ func (x *Expiry) page(ctx context.Context, keys []string, prefix, from string, s
 		return len(keys) < pageKeys
 	})
 	return keys, err
-}
-
-// end removes an object, whatever its finalizers, unless it has been written again.
-func (x *Expiry) end(ctx context.Context, key string, since uint64) error {
-	_, err := x.Store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
-		if current == nil || current.Revision > since {
-			return store.Write{}, nil
-		}
-		last, err := x.Last(current)
-		return store.Write{Op: store.OpDelete, Value: last}, err
-	})
-	return err
 }

@@ -52,14 +52,23 @@ func open(t *testing.T) (s store.Store, write func(keys ...string)) {
 	}
 }
 
-func asItWas(e *store.Entry) (store.Value, error) {
-	return store.Value{Meta: e.Meta, Body: e.Body, RevisionAt: -1}, nil
+// remover removes an object that was not written since a revision.
+func remover(s store.Store) func(ctx context.Context, key string, since uint64) error {
+	return func(ctx context.Context, key string, since uint64) error {
+		_, err := s.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+			if current == nil || current.Revision > since {
+				return store.Write{}, nil
+			}
+			return store.Write{Op: store.OpDelete, Value: store.Value{Meta: current.Meta, Body: current.Body, RevisionAt: -1}}, nil
+		})
+		return err
+	}
 }
 
 // An object expires a lifetime after its last write, others stay.
 func TestExpiry(t *testing.T) {
 	s, write := open(t)
-	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/", "f/"}, Life: time.Hour, Last: asItWas})
+	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/", "f/"}, Life: time.Hour, Remove: remover(s)})
 	start := time.Now()
 	for _, step := range []struct {
 		minute int
@@ -106,11 +115,11 @@ func TestExpiryOfMany(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	fails := true
-	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/"}, Life: time.Second, Last: func(e *store.Entry) (store.Value, error) {
-		if fails && (e.Key == "e/0007" || e.Key == "e/1400") {
-			return store.Value{}, broken
+	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/"}, Life: time.Second, Remove: func(ctx context.Context, key string, since uint64) error {
+		if fails && (key == "e/0007" || key == "e/1400") {
+			return broken
 		}
-		return asItWas(e)
+		return remover(s)(ctx, key, since)
 	}})
 	now := time.Now()
 	for _, want := range []struct {

@@ -21,7 +21,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // Config selects the activities, and describes the cluster.
@@ -133,14 +132,10 @@ func (c *Controllers) expire(ctx context.Context) {
 		return
 	}
 	slices.Sort(prefixes)
-	x := expiry.New(expiry.Config{Store: c.store, Prefixes: prefixes, Life: c.cfg.EventTTL, Last: func(e *store.Entry) (store.Value, error) {
-		row := c.catalog.Snapshot().Type(e.Key).Stored
-		doc, err := document.ReadStored(row.GV.Types(), row.Type, e.Body)
-		if err != nil {
-			return store.Value{}, err
-		}
-		defer doc.Release()
-		return stored.Seal(row, doc.Root(), new(stored.Space))
+	x := expiry.New(expiry.Config{Store: c.store, Prefixes: prefixes, Life: c.cfg.EventTTL, Remove: func(ctx context.Context, key string, since uint64) error {
+		of := objects.Ref{Row: c.catalog.Snapshot().Type(key).Stored}
+		of.Namespace, of.Name = of.Row.SplitKey(key)
+		return c.objects.Expire(ctx, of, since)
 	}})
 	c.every(ctx, x.Pause(), "events whose time is over", func(ctx context.Context) error { return x.Step(ctx, time.Now()) })
 }

@@ -14,9 +14,10 @@ import (
 // ErrReadable is the refusal to discard an object that can be read.
 var ErrReadable = errors.New("the object can be read, so it can be deleted as others")
 
-// Discard removes an object whose record cannot be opened. Nobody can look into it, so
-// neither its finalizers nor plug-ins count; its watchers see the end of an object with its
-// name. Errors: 404, ErrReadable, the store's.
+// Discard removes an object whose record cannot be opened. There is nothing to evaluate, so it
+// is the one change of an object that is not a Write: neither finalizers nor plug-ins count,
+// which nobody can look into, and watchers see the end of an object with the name. The record
+// is looked at under the lock of its key. Errors: 404, ErrReadable, the store's.
 func (o *Objects) Discard(ctx context.Context, of Ref, dryRun bool) error {
 	space := stored.NewSpace()
 	defer space.Release()
