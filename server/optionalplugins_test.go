@@ -78,11 +78,18 @@ func TestImagePolicyWebhook(t *testing.T) {
 func TestNamespaceAutoProvision(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.EnableAdmissionPlugins = []string{"NamespaceAutoProvision"} })
 	const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
+	h.define(`{"type":"object"}`, "")
 	h.run(t, []step{
 		{"dry run", "POST", "/api/v1/namespaces/one/configmaps?dryRun=All", "", object, 404, ""},
 		{"create", "POST", "/api/v1/namespaces/one/configmaps", "", object, 201, ""},
 		{"is there", "GET", "/api/v1/namespaces/one", "", "", 200, `"kubernetes.io/metadata.name":"one"`},
 		{"apply", "PATCH", "/api/v1/namespaces/two/configmaps/a?fieldManager=m", "application/apply-patch+yaml", object, 201, ""},
+		{"replacement, dry run", "PUT", "/api/v1/namespaces/four/configmaps/a?dryRun=All", "", object, 404, `namespaces \"four\" not found`},
+		{"replacement", "PUT", "/api/v1/namespaces/four/configmaps/a", "", object, 201, ""},
+		{"is there", "GET", "/api/v1/namespaces/four", "", "", 200, `"kubernetes.io/metadata.name":"four"`},
+		{"late replacement", "PUT", "/api/v1/namespaces/five/configmaps/a", "", `{"metadata":{"name":"a","resourceVersion":"7"}}`, 404, `configmaps \"a\" not found`},
+		{"custom replacement", "PUT", strings.Replace(shopWidgets, "default", "five", 1) + "/w", "", widget("w", ""), 404, `widgets.shop.example.com \"w\" not found`},
+		{"changes nothing", "GET", "/api/v1/namespaces/five", "", "", 404, ""},
 		{"wrong name", "POST", "/api/v1/namespaces/No_3/configmaps", "", object, 403, `configmaps \"a\" is forbidden: Namespace \"No_3\" is invalid: metadata.name`},
 		{"cluster-scoped", "POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", "", `{"metadata":{"name":"c"}}`, 201, ""},
 	})

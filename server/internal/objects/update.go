@@ -29,7 +29,7 @@ func (e *Evaluation) mayCreate(meta document.Value) error {
 	if e.Sub != nil || e.Row.Definition != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
 		return api.NotFound(e.Row.GroupResource(), e.Name)
 	}
-	return e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, e.Name)
+	return e.OpenNamespace(e.Name)
 }
 
 // MatchName checks that metadata has the name in the URL. Errors: 400.
