@@ -32,6 +32,7 @@ type Rules struct {
 	Queues int           // 0 for none: requests beyond the seats are refused at once
 	Hand   int           // queues that a flow is dealt, at most MaxHand and Queues
 	Length int           // requests that may wait in a queue
+	Spare  int           // seats beyond the level's, for narrow requests of idle flows
 	Wait   time.Duration // the longest that a request waits
 }
 
@@ -79,7 +80,10 @@ var (
 //	F2. queues has exactly those with waiting requests or taken seats; due those with
 //	    waiting requests.
 //	F3. Something waits only if the next request does not fit.
-//	F4. progress is the work in seat-seconds that each queue could have had so far. A
+//	F4. flows has the number of requests of each flow that run or wait. used is at most
+//	    rules.Spare above the seats, but for one wide request and for fewer seats than
+//	    before: a flow that has nothing else need not wait until others end.
+//	F5. progress is the work in seat-seconds that each queue could have had so far. A
 //	    queue's next is not below start when its oldest request arrived, so that being
 //	    idle saves nothing up.
 type Level struct {
@@ -92,6 +96,7 @@ type Level struct {
 	waiting      int // requests
 	running      int
 	queues       map[int]*queue
+	flows        map[uint64]int
 	due          []*queue
 	free         []*queue
 	dealt        uint64 // hands
@@ -109,7 +114,7 @@ type Level struct {
 // NewLevel makes a level without seats, whose requests a crowd observes, which may be nil.
 func NewLevel(crowd *Crowd) *Level {
 	now := time.Now()
-	return &Level{crowd: crowd, queues: map[int]*queue{}, made: now, at: now, demand: demand{since: now, at: now},
+	return &Level{crowd: crowd, queues: map[int]*queue{}, flows: map[uint64]int{}, made: now, at: now, demand: demand{since: now, at: now},
 		seatUse: newUtilization(seatBounds, now), runningUse: newUtilization(requestBounds, now), waitingUse: newUtilization(requestBounds, now)}
 }
 
@@ -175,6 +180,20 @@ func (l *Level) fits(seats int) bool {
 	return l.rules.Exempt || l.used+seats <= l.seats || l.used == 0
 }
 
+// spares reports whether a request gets a spare seat: it is the only one of its flow.
+func (l *Level) spares(w *Work) bool {
+	return w.most() == 1 && l.used < l.seats+l.rules.Spare && l.flows[w.Flow] == 0
+}
+
+// count notes that a request of a flow arrives (1), or has ended or given up (-1).
+func (l *Level) count(flow uint64, by int) {
+	if n := l.flows[flow] + by; n > 0 {
+		l.flows[flow] = n
+	} else {
+		delete(l.flows, flow)
+	}
+}
+
 // Ticket is the place of a request in a level. The zero ticket is none.
 type Ticket struct {
 	level *Level
@@ -197,9 +216,10 @@ func (l *Level) Enter(ctx context.Context, t *Ticket, w *Work) error {
 		q = l.choose(w.Flow)
 		w.Tally.Lengths.observe(float64(q.waiting.Len() + 1))
 	}
-	if l.waiting == 0 && l.fits(w.most()) {
+	if l.waiting == 0 && l.fits(w.most()) || q != nil && l.spares(w) {
 		if q != nil {
-			q.raise(l.progress, l.now())
+			q.raise(l.start(), l.now())
+			l.count(w.Flow, 1)
 		}
 		l.begin(t, q)
 		if !l.rules.Exempt {
@@ -224,6 +244,7 @@ func (l *Level) Enter(ctx context.Context, t *Ticket, w *Work) error {
 	a := &applicant{ticket: t, queue: q, arrived: now, progress: l.start(), admitted: make(chan struct{})}
 	limit := l.rules.Wait
 	l.line(a)
+	l.count(w.Flow, 1)
 	l.dispatch()
 	waits := a.place != nil
 	l.mu.Unlock()
@@ -252,6 +273,7 @@ func (l *Level) await(ctx context.Context, a *applicant, limit time.Duration) er
 	}
 	l.advance()
 	l.unline(a)
+	l.count(a.ticket.work.Flow, -1)
 	l.release(a.queue)
 	l.refuse(a.ticket.work.Tally, refused, l.at.Sub(a.arrived))
 	l.dispatch()
@@ -304,6 +326,7 @@ func (t *Ticket) Leave() {
 	l.crowd.add(l.at, w.Writes, -1, 0)
 	if q := t.queue; q != nil {
 		q.running--
+		l.count(w.Flow, -1)
 		q.phase(-w.Seats, t.began.Sub(l.made).Seconds())
 		q.paid += float64(w.Seats) * took.Seconds()
 		l.settle(q)
@@ -369,7 +392,7 @@ func (l *Level) dispatch() {
 	}
 }
 
-// settle keeps F4 for a queue whose next or oldest request has changed.
+// settle keeps F5 for a queue whose next or oldest request has changed.
 func (l *Level) settle(q *queue) {
 	if q.waiting.Len() > 0 {
 		q.raise(q.oldest().progress, l.now())

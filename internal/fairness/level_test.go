@@ -50,7 +50,7 @@ func (l *Level) check(t testing.TB) {
 func (l *Level) idle(t testing.TB, tally *Tally) {
 	t.Helper()
 	l.check(t)
-	if !l.Idle() || len(l.queues) > 0 || tally.Waiting+tally.Running+tally.Seats > 0 {
+	if !l.Idle() || len(l.queues) > 0 || len(l.flows) > 0 || tally.Waiting+tally.Running+tally.Seats > 0 {
 		t.Errorf("something is left: %+v %+v", l.Inspect(nil), tally)
 	}
 }

@@ -125,7 +125,7 @@ func (c *Control) configure(objects []*object) *config {
 	fairness.Divide(c.cfg.Seats, shares)
 	places := 0
 	for _, l := range next.levels {
-		l.rules.Wait = c.cfg.Wait
+		l.rules.Wait, l.rules.Spare = c.cfg.Wait, spare(l.share.Nominal)
 		l.share.Level.Configure(l.rules, l.share.Nominal)
 		places += l.rules.Queues * l.rules.Length
 	}
@@ -138,6 +138,15 @@ func (c *Control) configure(objects []*object) *config {
 		l.tallies.keep(next.classes)
 	}
 	return &next
+}
+
+// spare is the number of seats beyond those of a level for users who ask for one thing at a
+// time: they need not wait while one user takes all seats with long lists.
+func spare(seats int) int {
+	if seats < 2 {
+		return 0
+	}
+	return (seats + 7) / 8
 }
 
 // Classify finds the class of a request: the first schema that matches.

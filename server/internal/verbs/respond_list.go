@@ -146,8 +146,7 @@ func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none strin
 }
 
 // itemWriter appends items to a buffer, which goes out when it is full. The first bytes
-// leave early, and other requests get their turn then: of many long lists at once none
-// waits until another is half done.
+// leave early: of many long lists at once none waits until another is half done.
 type itemWriter struct {
 	out   io.Writer
 	buf   []byte
@@ -168,13 +167,26 @@ func (w *itemWriter) add(item func([]byte) ([]byte, error)) (err error) {
 	if w.buf, err = item(w.buf); err != nil || len(w.buf) < w.full {
 		return err
 	}
-	_, err = w.out.Write(w.buf)
-	w.buf = w.buf[:0]
-	if w.full == front.FirstWrite {
-		w.full = front.ListBuffer
+	return w.flush()
+}
+
+// flush writes the buffer, in parts if it has a large item. Other requests get their turn
+// after each: encrypting an item of 1 MB and copying it to the connection takes longer than
+// all that a short request needs.
+func (w *itemWriter) flush() error {
+	for rest := w.buf; len(rest) > 0; {
+		part := rest
+		if len(rest) >= 2*w.full {
+			part = rest[:w.full]
+		}
+		if _, err := w.out.Write(part); err != nil {
+			return err
+		}
+		rest, w.full = rest[len(part):], front.ListBuffer
 		runtime.Gosched()
 	}
-	return err
+	w.buf = w.buf[:0]
+	return nil
 }
 
 // end returns the unwritten rest, with the end of the list. none replaces the empty list
