@@ -79,15 +79,14 @@ func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) 
 	if res.Conversion != nil && (!res.Conversion.Same || meta.Whole) {
 		return v.writeServedItems(r, l, out, buf)
 	}
-	if meta.Whole { // items of custom resources have their kind
-		return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) { return append(dst, e.Body...), nil })
+	open, strip := "", 0
+	if !meta.Whole { // items of custom resources have their kind
+		res = res.Storage()
+		open, strip = "{", len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
 	}
-	res = res.Storage()
-	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
-	return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) {
-		dst = append(dst, '{')
-		return append(dst, e.Body[strip:]...), nil
-	})
+	w := newItemWriter(out, buf)
+	err := l.shown(r, func(e *store.Entry) error { return w.text(open, e.Body[strip:]) })
+	return w.end("[]"), err
 }
 
 // writeServedItems is writeList for a version other than the storage version.
@@ -159,11 +158,35 @@ func newItemWriter(out io.Writer, buf []byte) *itemWriter {
 	return &itemWriter{out: out, buf: buf, first: true, full: front.FirstWrite}
 }
 
-func (w *itemWriter) add(item func([]byte) ([]byte, error)) (err error) {
+func (w *itemWriter) separate() {
 	if !w.first {
 		w.buf = append(w.buf, ',')
 	}
 	w.first = false
+}
+
+// text adds an item as it is, after open. A large one goes through the buffer in parts: of a
+// list that nobody reads no more is copied than its connection takes.
+func (w *itemWriter) text(open string, item []byte) error {
+	w.separate()
+	w.buf = append(w.buf, open...)
+	for len(item) > 0 {
+		part := item
+		if len(item) > w.full {
+			part = item[:w.full]
+		}
+		w.buf, item = append(w.buf, part...), item[len(part):]
+		if len(w.buf) >= w.full {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *itemWriter) add(item func([]byte) ([]byte, error)) (err error) {
+	w.separate()
 	if w.buf, err = item(w.buf); err != nil || len(w.buf) < w.full {
 		return err
 	}
