@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// rule names flags that have no effect beside a value of another flag, or without it.
+// rule names flags that the value of another flag makes ineffective, or its absence.
 type rule struct {
 	flags      string // as in details
 	with       bool   // without effect with the value; without effect else
@@ -26,7 +26,7 @@ var rules = []rule{
 	{flags: "data-dir", with: true, by: "in-memory", value: "true"},
 }
 
-// overruled finds the flags that are without effect beside others.
+// overruled finds the flags that are without effect, since others overrule them.
 func overruled(fs *pflag.FlagSet) (found []Warning) {
 	for _, r := range rules {
 		if has(fs, r.by, r.value) != r.with || r.onlyBeside != "" && !isSet(fs, r.onlyBeside) {
