@@ -211,6 +211,13 @@ storm: ## Have many clients use a server at once for TIME, by programs of SEED a
 	@echo "SEED=$(SEED) TIME=$(TIME)"
 	@ulimit -n "$$(ulimit -Hn)"; $(TOOLS)/storm -server $(TOOLS)/capstan-storm -seed $(SEED) -time $(TIME) -out $(STORM) $(STORMFLAGS)
 
+MUTANT ?=
+
+.PHONY: storm-mutants
+storm-mutants: ## Plant mistakes into the server, one at a time (MUTANT=name for one), and see that the storm finds each within five minutes (SEED)
+	@echo "SEED=$(SEED)"
+	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 CAPSTAN_SEED=$(SEED) go -C internal/storm test -count 1 -v -timeout 4h -run '^TestMutants$$/^$(or $(MUTANT),.*)$$' .
+
 .PHONY: bench
 bench: ## Run the Go benchmarks, in the form that benchstat reads
 	go test -run '^$$' -bench . -benchmem -count 3 -timeout 20m ./internal/... ./server/...

@@ -7,4 +7,6 @@ require (
 	github.com/capstan-dev/capstan v0.0.0
 )
 
+require github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
+
 replace github.com/capstan-dev/capstan => ../..

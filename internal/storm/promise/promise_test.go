@@ -175,6 +175,14 @@ func TestPromises(t *testing.T) {
 		{"housed", "an object is made in no namespace", func(r *record.Record) {
 			r.Tape = slices.Insert(r.Tape, 5, add(made("podtemplates", "green", "q", "u-q", 6, "")))
 		}},
+		{"closed", "an object is made while its namespace ends", func(r *record.Record) {
+			ends := mod(made("namespaces", "", "green", "u-green", 150, `meta:"deletionTimestamp":"now"`))
+			r.Tape = slices.Insert(r.Tape, tape(r, "MODIFIED", "resourcequotas/green/limit"), ends)
+		}},
+		{"closed", "an object is made while its definition ends", func(r *record.Record) {
+			r.Calls = append(r.Calls, record.Call{Verb: "create", Resource: "d0s", Namespace: "red", Name: "c", Code: 201,
+				Object: made("d0s", "red", "c", "u-c", 20, "")})
+		}},
 		{"owned", "an address is given twice", func(r *record.Record) {
 			without(r, "DELETED", "services/red/s")
 			r.Tape[tape(r, "ADDED", "services/red/v")] = add(serving("v", 32, "10.9.0.2", 30002))
@@ -188,6 +196,11 @@ func TestPromises(t *testing.T) {
 		}},
 		{"bounded", "a charge above the bound", func(r *record.Record) {
 			r.Tape = append(r.Tape, mod(made("resourcequotas", "green", "limit", "u-limit", 203, fmt.Sprintf(limits, 2))))
+		}},
+		{"paid", "an object is made without a charge", func(r *record.Record) { without(r, "MODIFIED", "resourcequotas/green/limit") }},
+		{"paid", "an object is charged afterwards", func(r *record.Record) {
+			i := len(r.Tape) - 1
+			r.Tape[i-1], r.Tape[i] = r.Tape[i], r.Tape[i-1]
 		}},
 		{"charged", "a charge that is not given back", func(r *record.Record) { r.Rest["podtemplates"] = r.Rest["podtemplates"][1:] }},
 		{"collected", "nobody collects what has no owner", func(r *record.Record) { r.Rest["configmaps"] = nil }},
