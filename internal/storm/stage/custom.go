@@ -11,15 +11,20 @@ import (
 // WatchCustom watches all objects of a definition, from their state, until the server ends
 // the watch or the context ends.
 func (c *Client) WatchCustom(ctx context.Context, kind Kind, definition string) {
-	uid := c.definition(definition)
-	if uid == "" {
-		return
+	if uid := c.Definition(definition); uid != "" {
+		c.WatchCustomOf(ctx, kind, definition, uid, make(chan bool, 1))
 	}
+}
+
+// WatchCustomOf is WatchCustom of the definition with a uid. It tells opened whether the server
+// has begun to answer. The definition may be deleted meanwhile; not so another one made in
+// its place, whose watch this might be.
+func (c *Client) WatchCustomOf(ctx context.Context, kind Kind, definition, uid string, opened chan<- bool) {
 	var index int
 	w := Watching{Kind: kind, Plain: true, Into: new(history.Recorder)}
 	w.Opened = func(seen *history.Watch) bool {
-		// The stream is of this definition when it is the same before and after.
-		if c.definition(definition) != uid {
+		opened <- true
+		if call := c.ask(definition); call.Object != nil && call.Object.Meta.UID != uid {
 			return false
 		}
 		c.Journal.With(func(r *record.Record) {
@@ -29,7 +34,14 @@ func (c *Client) WatchCustom(ctx context.Context, kind Kind, definition string) 
 		return true
 	}
 	seen, err := c.Watch(ctx, w)
-	if seen == nil || errors.Is(err, errLeft) || ctx.Err() != nil {
+	if seen == nil {
+		select {
+		case opened <- false:
+		default: // it was opened, and left
+		}
+		return
+	}
+	if errors.Is(err, errLeft) || ctx.Err() != nil {
 		return
 	}
 	c.Journal.With(func(r *record.Record) {
@@ -37,12 +49,17 @@ func (c *Client) WatchCustom(ctx context.Context, kind Kind, definition string) 
 	})
 }
 
-// definition is the uid of a definition that is not being deleted, "" for none.
-func (c *Client) definition(name string) string {
-	ask := Client{Stage: c.Stage, ID: c.ID, User: c.User, Known: make(map[string]uint64), Quiet: true}
-	call := ask.Do(Request{Verb: "get", Kind: KindOf("customresourcedefinitions"), Name: name})
+// Definition is the uid of a definition that is not being deleted, "" for none.
+func (c *Client) Definition(name string) string {
+	call := c.ask(name)
 	if call.Object == nil || call.Object.Meta.DeletionTimestamp != "" {
 		return ""
 	}
 	return call.Object.Meta.UID
+}
+
+// ask reads a definition.
+func (c *Client) ask(name string) record.Call {
+	ask := Client{Stage: c.Stage, ID: c.ID, User: c.User, Known: make(map[string]uint64), Quiet: true}
+	return ask.Do(Request{Verb: "get", Kind: KindOf("customresourcedefinitions"), Name: name})
 }
