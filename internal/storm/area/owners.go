@@ -51,7 +51,7 @@ func doOwners(_ context.Context, c *stage.Client, s program.Step) {
 		q.Verb, q.ContentType = "patch", "application/merge-patch+json"
 		var names []string
 		if s.Op == "finalize" {
-			names = []string{"storm.test/wait"}
+			names = []string{promise.Finalizer}
 		}
 		q.Body = object{"metadata": object{"finalizers": names}}
 		c.Do(q)
@@ -61,16 +61,16 @@ func doOwners(_ context.Context, c *stage.Client, s program.Step) {
 // restOwners takes the clients' finalizers away and waits until what has no owner any more
 // is gone.
 func restOwners(_ context.Context, c *stage.Client) {
-	c.Quiet = true
 	_, all := c.List(stage.Watching{Kind: stage.KindOf("podtemplates"), Into: new(history.Recorder)}, 0)
 	for _, o := range all {
 		if len(o.Meta.Finalizers) > 0 {
 			c.Do(stage.Request{Verb: "patch", Kind: stage.KindOf("podtemplates"), Namespace: o.Meta.Namespace, Name: o.Meta.Name,
 				ContentType: "application/json-patch+json",
-				Body: []object{{"op": "test", "path": "/metadata/finalizers", "value": []string{"storm.test/wait"}}, {"op": "remove",
+				Body: []object{{"op": "test", "path": "/metadata/finalizers", "value": []string{promise.Finalizer}}, {"op": "remove",
 					"path": "/metadata/finalizers"}}})
 		}
 	}
+	c.Quiet = true
 	var wrong []string
 	if eventually(func() bool {
 		rest := make(map[string][]*record.Object)

@@ -32,6 +32,7 @@ func All() []Promise {
 		{"charged", "At rest a quota says how many objects there are, and has the bounds of its spec.", charged},
 		{"collected", "At rest nothing is there whose owners are gone, and no deletion is open.", collected},
 		{"sheltered", "Nothing is collected while an owner is there.", sheltered},
+		{"finalized", "Nothing is gone before its finalizers were taken away.", finalized},
 		{"revoked", "A right that was taken away before a request began does not count for it.", revoked},
 		{"granted", "A right that was given before a request began counts for it.", granted},
 		{"fields", "The managers of an object own exactly the fields that it has.", fields},

@@ -205,6 +205,10 @@ func TestPromises(t *testing.T) {
 		{"charged", "a charge that is not given back", func(r *record.Record) { r.Rest["podtemplates"] = r.Rest["podtemplates"][1:] }},
 		{"collected", "nobody collects what has no owner", func(r *record.Record) { r.Rest["configmaps"] = nil }},
 		{"sheltered", "an object with an owner is collected", func(r *record.Record) { r.Tape = append(r.Tape, gone(owning("kept", "stays", 300))) }},
+		{"finalized", "an object is gone with its finalizer", func(r *record.Record) {
+			waits := made("podtemplates", "red", "w", "u-w", 310, `meta:"finalizers":["storm.test/wait"]`)
+			r.Tape = append(r.Tape, add(waits), gone(waits))
+		}},
 		{"revoked", "a right counts after it was taken away", func(r *record.Record) { r.Calls[ask60(r)].Code = 404 }},
 		{"granted", "a right that was given does not count", func(r *record.Record) { r.Calls[len(r.Calls)-2].Code = 403 }},
 		{"fields", "a field without an owner", func(r *record.Record) {
