@@ -1,13 +1,17 @@
 package main
 
 import (
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/storm/area"
 	"github.com/capstan-dev/capstan/internal/storm/promise"
+	"github.com/capstan-dev/capstan/internal/storm/site"
 )
 
 // binary is the server under test, built with its own checks on. CAPSTAN names another.
@@ -41,5 +45,30 @@ func TestStorm(t *testing.T) {
 		for _, v := range promise.Check(r) {
 			t.Error(v)
 		}
+	}
+}
+
+// TestStop: a server with its own checks on stops well while connections wait, those that
+// have not greeted and those that are kept.
+func TestStop(t *testing.T) {
+	server, err := site.Start(t.Context(), site.Options{Binary: binary(t), Memory: true, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Kill()
+	silent, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	kept := site.Transport(false)
+	defer kept.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: kept}).Get(server.URL + "/readyz") // accepted after the silent one
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if err := server.Stop(); err != nil {
+		t.Errorf("%v: %s", err, server.Tail())
 	}
 }

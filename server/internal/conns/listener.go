@@ -73,16 +73,17 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes the connections too that net/http does not have.
+// Close closes the connections too that net/http does not have. Those that leave meanwhile
+// find that the listener is closed.
 func (l *Listener) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.waiting != nil {
+	waiting := l.waiting
+	if l.waiting = nil; waiting != nil {
 		close(l.done)
-		for c := range l.waiting {
-			_ = c.SetReadDeadline(Past())
-		}
-		l.waiting = nil
+	}
+	l.mu.Unlock()
+	for c := range waiting {
+		_ = c.SetReadDeadline(Past()) // under a lock of the connection's own
 	}
 	return l.Listener.Close()
 }
