@@ -81,6 +81,7 @@ func work(ctx context.Context, s *stage.Stage, p program.Program, areas []area.A
 		clients.Go(func() {
 			c := s.Client(i)
 			for _, step := range steps {
+				s.Present()
 				if ctx.Err() != nil || s.Broken() || s.Journal.Now() > workLimit {
 					return
 				}

@@ -28,7 +28,15 @@ func (s *Stage) Restart(ctx context.Context, end func() error) {
 	if err := end(); err != nil {
 		s.Probe("stops", "%v", err)
 	}
+	s.away.Lock()
+	defer s.away.Unlock()
 	if err := s.Launch(ctx); err != nil && ctx.Err() == nil {
 		s.Probe("starts", "%v", err)
 	}
+}
+
+// Present waits while there is no process: a step of a client that nobody answers is wasted.
+func (s *Stage) Present() {
+	s.away.RLock()
+	defer s.away.RUnlock()
 }

@@ -25,6 +25,7 @@ type Stage struct {
 	Journal *record.Journal
 
 	marks      atomic.Int64
+	away       sync.RWMutex // held while the process starts again
 	transports [2]*http.Transport
 	followers  sync.WaitGroup
 	fault      sync.Mutex
