@@ -22,8 +22,8 @@ const definitionCount = 3
 // and made again while others use and watch their objects.
 func definitions() Area {
 	return Area{Name: "definitions", Weight: 8, Do: doDefinitions, Rest: restDefinitions, Draw: func(r *rand.Rand) program.Step {
-		return pick(r, weighted{"make", 10}, weighted{"change", 10}, weighted{"drop", 4}, weighted{"besiege", 2}, weighted{"create", 25}, weighted{"patch", 10},
-			weighted{"apply", 6}, weighted{"delete", 8}, weighted{"list", 4}, weighted{"watch", 10})
+		return pick(r, weighted{"make", 10}, weighted{"change", 10}, weighted{"drop", 5}, weighted{"create", 25}, weighted{"patch", 10}, weighted{"apply", 6},
+			weighted{"delete", 8}, weighted{"list", 4}, weighted{"watch", 10})
 	}}
 }
 
@@ -64,14 +64,14 @@ func definition(k stage.Kind, form int) object {
 
 func doDefinitions(ctx context.Context, c *stage.Client, s program.Step) {
 	kind := custom("d", s.A%definitionCount, "v1")
-	if s.C%5 == 0 && s.Op != "watch" && s.Op != "besiege" {
+	if s.C%5 == 0 && s.Op != "watch" {
 		kind.Version = "v2"
 	}
 	def := stage.Request{Kind: stage.KindOf("customresourcedefinitions"), Name: definitionName(kind)}
 	form := s.C % 16
 	if s.A%definitionCount < definitionCount-1 {
 		form |= twoVersions
-	} else if s.Op == "watch" || s.Op == "besiege" {
+	} else if s.Op == "watch" {
 		return
 	}
 	switch s.Op {
@@ -81,12 +81,14 @@ func doDefinitions(ctx context.Context, c *stage.Client, s program.Step) {
 	case "change":
 		change(c, def, kind, form)
 	case "drop":
+		if s.B%3 == 0 && s.A%definitionCount < definitionCount-1 {
+			besiege(ctx, c, custom("d", s.A%definitionCount, "v1"), def)
+			return
+		}
 		def.Verb = "delete"
 		c.Do(def)
 	case "watch":
 		c.Follow(func() { c.WatchCustom(ctx, kind, def.Name) })
-	case "besiege":
-		besiege(ctx, c, kind, def)
 	default:
 		useCustom(c, kind, s)
 	}

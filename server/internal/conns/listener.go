@@ -73,17 +73,17 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes the connections too that net/http does not have. Those that leave meanwhile
-// find that the listener is closed.
+// Close closes the connections too that net/http does not have.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	waiting := l.waiting
-	if l.waiting = nil; waiting != nil {
+	l.waiting = nil
+	l.mu.Unlock()
+	if waiting != nil {
 		close(l.done)
 	}
-	l.mu.Unlock()
-	for c := range waiting {
-		_ = c.SetReadDeadline(Past()) // under a lock of the connection's own
+	for c := range waiting { // those that leave meanwhile see that the listener is closed
+		_ = c.SetReadDeadline(Past())
 	}
 	return l.Listener.Close()
 }
