@@ -199,8 +199,9 @@ func TestPromises(t *testing.T) {
 		}},
 		{"paid", "an object is made without a charge", func(r *record.Record) { without(r, "MODIFIED", "resourcequotas/green/limit") }},
 		{"paid", "an object is charged afterwards", func(r *record.Record) {
-			i := len(r.Tape) - 1
-			r.Tape[i-1], r.Tape[i] = r.Tape[i], r.Tape[i-1]
+			charge := r.Tape[tape(r, "MODIFIED", "resourcequotas/green/limit")]
+			without(r, "MODIFIED", "resourcequotas/green/limit")
+			r.Tape = append(r.Tape, charge)
 		}},
 		{"charged", "a charge that is not given back", func(r *record.Record) { r.Rest["podtemplates"] = r.Rest["podtemplates"][1:] }},
 		{"collected", "nobody collects what has no owner", func(r *record.Record) { r.Rest["configmaps"] = nil }},
