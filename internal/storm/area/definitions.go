@@ -82,7 +82,7 @@ func doDefinitions(ctx context.Context, c *stage.Client, s program.Step) {
 		change(c, def, kind, form)
 	case "drop":
 		if s.B%3 == 0 && s.A%definitionCount < definitionCount-1 {
-			besiege(ctx, c, custom("d", s.A%definitionCount, "v1"), def)
+			dropWatched(ctx, c, custom("d", s.A%definitionCount, "v1"), def)
 			return
 		}
 		def.Verb = "delete"
