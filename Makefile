@@ -215,6 +215,7 @@ MUTANT ?=
 
 .PHONY: storm-mutants
 storm-mutants: ## Plant mistakes into the server, one at a time (MUTANT=name for one), and see that the storm finds each within five minutes (SEED)
+	@test -e internal/storm/testdata/mutants/$(addsuffix .yaml,$(MUTANT))
 	@echo "SEED=$(SEED)"
 	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 CAPSTAN_SEED=$(SEED) go -C internal/storm test -count 1 -v -timeout 4h -run '^TestMutants$$/^$(or $(MUTANT),.*)$$' .
 
