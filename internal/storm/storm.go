@@ -116,6 +116,7 @@ func after(ctx context.Context, s *stage.Stage, before record.Figures) {
 	}
 	err := s.Stop()
 	s.Journal.With(func(r *record.Record) {
+		r.Limit, r.Stood = site.RequestLimit, s.Paused()
 		if r.Before, r.After = before, now; err != nil {
 			r.Exit = err.Error()
 		}

@@ -100,7 +100,7 @@ func example() *record.Record {
 	}
 	managed := made("configmaps", "red", "managed", "u-managed", 80,
 		`meta:"labels":{"app":"web"},"managedFields":[{"manager":"a","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}]`)
-	return &record.Record{
+	r := &record.Record{
 		History: &history.History{},
 		Calls: []record.Call{
 			call(1, "create", "m-0", "m1", 201, marked("m-0", 5, "m1")), call(3, "get", "m-0", "", 200, marked("m-0", 5, "m1")),
@@ -125,6 +125,8 @@ func example() *record.Record {
 		},
 		Rest: map[string][]*record.Object{"resourcequotas": {quota(200, 1)}, "podtemplates": {inside2, kept}, "configmaps": {stays}},
 	}
+	admit(r)
+	return r
 }
 
 // TestPromises plants one fault at a time into the example, and each is found.
@@ -198,6 +200,28 @@ func TestPromises(t *testing.T) {
 			r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.ManagedFields[0].Fields = nil
 		}},
 		{"fields", "an owner of no field", func(r *record.Record) { r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.Labels = nil }},
+		{"obeyed", "a policy is not obeyed", func(r *record.Record) { callOf(r, "k2").Object.Meta.Labels["app"] = "db" }},
+		{"obeyed", "a policy changes nothing", func(r *record.Record) { delete(callOf(r, "k2").Object.Meta.Labels, "hooked0") }},
+		{"obeyed", "a policy is obeyed that is not there", func(r *record.Record) { without(r, "ADDED", "validatingadmissionpolicybindings//rule-0") }},
+		{"limited", "a default is missing", func(r *record.Record) { without(r, "ADDED", "limitranges/red/range") }},
+		{"limited", "a bound does not count", func(r *record.Record) {
+			callOf(r, "k3").Variant, callOf(r, "k3").Object = "300m", limitedPod(312, "300m")
+		}},
+		{"limited", "a bound counts that is not there", func(r *record.Record) {
+			r.Calls = append(r.Calls, record.Call{Verb: "create", Resource: "pods", Namespace: "blue", Name: "l-1", Code: 403, Message: "maximum cpu usage"})
+		}},
+		{"routed", "an extension server is not asked", func(r *record.Record) { r.Calls = append(r.Calls, thing(114, 404, "")) }},
+		{"routed", "an extension server is asked that is not registered", func(r *record.Record) { without(r, "ADDED", "apiservices//v1.x0.extension.test") }},
+		{"routed", "an answer to another request", func(r *record.Record) { r.Calls = append(r.Calls, thing(114, 200, "k8")) }},
+		{"applied", "a manager owns less than it applied", func(r *record.Record) { callOf(r, "k2").Object.Meta.ManagedFields = nil }},
+		{"applied", "a manager owns more than it applied", func(r *record.Record) { callOf(r, "k2").Set = callOf(r, "k2").Set[1:] }},
+		{"valid", "an object is stored that its schema refuses", func(r *record.Record) { r.Rest["d2s"][1] = sized(321, 6) }},
+		{"answered", "a write has no end though nobody disturbs it", func(r *record.Record) { r.Calls[14].Name, r.Calls[15].Name = "other", "other" }},
+		{"answered", "a write ends before its time", func(r *record.Record) { r.Limit = 11 * time.Second }},
+		{"answered", "a write has no end, and no webhook reviews it", func(r *record.Record) { r.Calls[11].Code = 409 }},
+		{"returned", "a view of the store stays", func(r *record.Record) {
+			r.Before, r.After = record.Figures{Goroutines: 100}, record.Figures{Goroutines: 100, Views: 1}
+		}},
 		{"bound", "two bindings of one pod", func(r *record.Record) { r.Calls = append(r.Calls, r.Calls[len(r.Calls)-1]) }},
 		{"bound", "a pod moves", func(r *record.Record) { r.Tape = append(r.Tape, mod(pod(92, "n2"))) }},
 		{"budgeted", "a budget is overdrawn", func(r *record.Record) {

@@ -22,6 +22,9 @@ type Call struct {
 	Mark         string // of a write
 	Precondition uint64 // resourceVersion that a write requires, 0 for none
 	Variant      string // propagation policy, patch type and the like
+	Manager      string // the field manager that the client names, "" for none
+	// Set are the fields of the body of an apply, as paths in order.
+	Set          []string
 	Began, Ended time.Duration
 	// Code is the status of the answer, 0 when there was none: the write happened or not.
 	Code    int
@@ -47,7 +50,7 @@ type Probe struct{ Promise, Text string }
 
 // Figures are those of the process.
 type Figures struct {
-	Goroutines, Descriptors, Heap float64
+	Goroutines, Descriptors, Heap, Views float64
 }
 
 // Stream is a watch of all objects of one definition, from their state.
@@ -80,6 +83,11 @@ type Record struct {
 	Late   []Late
 	// Before and After are figures of a server that rests.
 	Before, After Figures
+	// Limit is the time that a request has, and Stood all the time that the process stood
+	// still.
+	Limit, Stood time.Duration
+	// Migrated is set when stored objects were rewritten.
+	Migrated bool
 	// Restarted is set when several processes were the server, one after the other.
 	Restarted bool
 	Exit      string // the mistake in the end of the process, "" for none
