@@ -76,13 +76,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 // Close closes the connections too that net/http does not have.
 func (l *Listener) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.waiting != nil {
+	waiting := l.waiting
+	l.waiting = nil
+	l.mu.Unlock()
+	if waiting != nil {
 		close(l.done)
-		for c := range l.waiting {
-			_ = c.SetReadDeadline(Past())
-		}
-		l.waiting = nil
+	}
+	for c := range waiting { // those that leave meanwhile see that the listener is closed
+		_ = c.SetReadDeadline(Past())
 	}
 	return l.Listener.Close()
 }
