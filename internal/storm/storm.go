@@ -16,7 +16,7 @@ import (
 
 // storm runs a program on a server of its own, and returns what its clients saw.
 func storm(ctx context.Context, p program.Program, binary, dir string) (*record.Record, error) {
-	server, err := site.Start(ctx, site.Options{Binary: binary, Memory: p.Memory, Dir: dir})
+	server, err := site.Start(ctx, site.Options{Binary: binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas)})
 	if err != nil {
 		return nil, err
 	}

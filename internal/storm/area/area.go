@@ -28,7 +28,7 @@ type Area struct {
 // All are all areas.
 func All() []Area {
 	return []Area{maps(), definitions(), upgrade(), namespaces(), quotas(), services(), owners(), rights(), pods(), hooks(), policies(), limits(),
-		extensions(), faults()}
+		extensions(), operate(), faults()}
 }
 
 // Named are the areas with these names.

@@ -69,6 +69,7 @@ func admit(r *record.Record) {
 		add(made("limitranges", "red", LimitRange, "u-range", 304, `"spec":{"limits":[{"default":{"cpu":"100m"},"max":{"cpu":"200m"}}]}`)),
 		add(made("apiservices", "", "v1.x0"+ExtensionGroup, "u-x0", 305, "")), add(first), add(v), add(p),
 		add(made("customresourcedefinitions", "", "d2s.storm.test", "u-d2", 320, schemaOfToday)))
+	r.Backups = []record.Backup{{Revision: 3, NotBefore: 3, Objects: map[string]uint64{"namespaces//red": 1, "namespaces//green": 2, "podtemplates/green/p": 3}}}
 	r.Rest["d2s"] = []*record.Object{sized(319, 9), sized(321, 3)}
 }
 

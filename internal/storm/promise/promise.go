@@ -41,6 +41,7 @@ func All() []Promise {
 		{"bound", "A pod is bound once.", bound},
 		{"budgeted", "A budget never allows less than no disruption.", budgeted},
 		{"stored", "An object in an answer is a state that the watches show.", stored},
+		{"copied", "A backup holds the state at one revision, with everything that was acknowledged before it began.", copied},
 		{"returned", "At rest the server has as many goroutines, open files, views of the store and bytes as before.", returned},
 		{"stops", "The server stops within its time when it is asked to.", stops},
 	}

@@ -228,6 +228,9 @@ func TestPromises(t *testing.T) {
 			r.Tape = append(r.Tape, add(made("poddisruptionbudgets", "red", "b", "u-b", 93, `"status":{"disruptionsAllowed":-1}`)))
 		}},
 		{"stored", "an acknowledged write is lost", func(r *record.Record) { without(r, "MODIFIED", "configmaps/red/m-0") }},
+		{"copied", "a backup lacks an object", func(r *record.Record) { delete(r.Backups[0].Objects, "namespaces//red") }},
+		{"copied", "a backup has a later state", func(r *record.Record) { r.Backups[0].Objects["namespaces//red"] = 9 }},
+		{"copied", "a backup is too old", func(r *record.Record) { r.Backups[0].NotBefore = 4 }},
 		{"returned", "goroutines stay", func(r *record.Record) {
 			r.Before, r.After = record.Figures{Goroutines: 100}, record.Figures{Goroutines: 300}
 		}},
@@ -259,6 +262,10 @@ func TestUnanswered(t *testing.T) {
 		if wrong := linear(&record.Record{Calls: calls}); len(wrong) > 0 {
 			t.Errorf("%s: %v", name, wrong)
 		}
+	}
+	rewritten := []record.Call{create, call(5, "get", "m-0", "", 200, marked("m-0", 7, "m1"))}
+	if linear(&record.Record{Calls: rewritten, Migrated: true}) != nil || linear(&record.Record{Calls: rewritten}) == nil {
+		t.Error("only a migration gives a state another revision")
 	}
 	both := []record.Call{create, lost, call(5, "get", "m-0", "", 200, marked("m-0", 6, "m2")), call(7, "get", "m-0", "", 200, marked("m-0", 5, "m1"))}
 	if linear(&record.Record{Calls: both}) == nil {

@@ -48,6 +48,14 @@ type Event struct {
 // Probe is a question asked at rest whose answer breaks a promise.
 type Probe struct{ Promise, Text string }
 
+// Backup is what a backup of the store holds of built-in kinds.
+type Backup struct {
+	Name      string
+	Revision  uint64            // the newest one
+	NotBefore uint64            // acknowledged before it was asked for
+	Objects   map[string]uint64 // revisions by key
+}
+
 // Figures are those of the process.
 type Figures struct {
 	Goroutines, Descriptors, Heap, Views float64
@@ -86,6 +94,7 @@ type Record struct {
 	// Limit is the time that a request has, and Stood all the time that the process stood
 	// still.
 	Limit, Stood time.Duration
+	Backups      []Backup
 	// Migrated is set when stored objects were rewritten.
 	Migrated bool
 	// Restarted is set when several processes were the server, one after the other.

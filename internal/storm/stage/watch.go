@@ -22,6 +22,7 @@ type Watching struct {
 	Namespace string
 	Selector  string // app=VALUE, "" for none
 	From      uint64 // 0 for the state
+	At        uint64 // the revision of a list, 0 for the newest
 	Base      *history.List
 	Continues *history.Watch
 	Seconds   int // timeoutSeconds, 0 for none
@@ -155,6 +156,11 @@ func (w *Watching) state(text []byte, bookmark bool) (history.State, error) {
 func (c *Client) List(w Watching, page int) (*history.List, []*record.Object) {
 	l := &history.List{Options: w.options(), NotBefore: w.Into.Newest()}
 	q := Request{Verb: "list", Kind: w.Kind, Namespace: w.Namespace, Query: url.Values{}}
+	if w.At > 0 {
+		l.NotBefore = 0
+		q.Query.Set("resourceVersion", strconv.FormatUint(w.At, 10))
+		q.Query.Set("resourceVersionMatch", "Exact")
+	}
 	if w.Selector != "" {
 		q.Query.Set("labelSelector", w.Selector)
 	}
@@ -188,5 +194,7 @@ func (c *Client) List(w Watching, page int) (*history.List, []*record.Object) {
 			return l, all
 		}
 		q.Query.Set("continue", answer.Metadata.Continue)
+		q.Query.Del("resourceVersion")
+		q.Query.Del("resourceVersionMatch")
 	}
 }
