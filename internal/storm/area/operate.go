@@ -19,10 +19,11 @@ import (
 const operateName = "operate"
 
 // operate is the area of what operators do while others write: backups, migrations, new
-// keys of the store and certificates; and of revisions that are about to be trimmed.
+// keys of the store, certificates and levels of the log; and of revisions that are about to be trimmed.
 func operate() Area {
 	return Area{Name: operateName, Weight: 1, Do: doOperate, Rest: restOperate, Draw: func(r *rand.Rand) program.Step {
-		return pick(r, weighted{"backup", 3}, weighted{"migrate", 2}, weighted{"rotate", 3}, weighted{"certify", 2}, weighted{"past", 10}, weighted{"resume", 6})
+		return pick(r, weighted{"backup", 3}, weighted{"migrate", 2}, weighted{"rotate", 3}, weighted{"certify", 2}, weighted{"verbosity", 1},
+			weighted{"past", 10}, weighted{"resume", 6})
 	}}
 }
 
@@ -73,6 +74,10 @@ func command(c *stage.Client, op string, n int) {
 			c.Probe("operated", "%v", err)
 		}
 		c.Hangup()
+	case "verbosity":
+		if code, text, err := c.Send(http.MethodPut, "/debug/flags/v", "", of(n, "4", "0")); code != http.StatusOK {
+			c.Probe("operated", "a change of the verbosity is answered %d %s %v", code, text, err)
+		}
 	case "certify":
 		number, err := c.Certify()
 		if err != nil {
@@ -106,7 +111,8 @@ func backup(c *stage.Client, name string) {
 	c.Journal.With(func(r *record.Record) { r.Backups = append(r.Backups, b) })
 }
 
-// migrate rewrites what is stored in an earlier form, and returns what the command says.
+// migrate rewrites objects that are stored in an earlier form, and returns the output of
+// the command.
 func migrate(c *stage.Client) string {
 	c.Journal.With(func(r *record.Record) { r.Migrated = true })
 	out, err := c.Command("store", "migrate", "--data-dir", c.DataDir())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/history"
 	"github.com/capstan-dev/capstan/internal/storm/record"
 )
 
@@ -33,19 +34,44 @@ func newOrder(r *record.Record) *order {
 			continue
 		}
 		o.known = append(o.known, moment{c.Ended, c.Object.Revision})
-		if c.Mark != "" && mark(c.Object) == c.Mark { // else the answer may be an older state
+		if made := c.Verb == "create" && c.Sub == "" && c.Done(); made || c.Mark != "" && mark(c.Object) == c.Mark { // else it may be an older state
 			o.coming = append(o.coming, moment{c.Began, c.Object.Revision})
 		}
 	}
-	slices.SortFunc(o.known, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
-	slices.SortFunc(o.coming, func(a, b moment) int { return cmp.Compare(b.at, a.at) })
-	for i := 1; i < len(o.known); i++ {
-		o.known[i].revision = max(o.known[i].revision, o.known[i-1].revision)
+	o.know()
+	var deleted []moment
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Verb == "delete" && c.Done() && c.Object == nil {
+			deleted = append(deleted, moment{c.Ended, o.deleted(c)})
+		}
 	}
+	o.known = append(o.known, deleted...)
+	o.know()
+	slices.SortFunc(o.coming, func(a, b moment) int { return cmp.Compare(b.at, a.at) })
 	for i := 1; i < len(o.coming); i++ {
 		o.coming[i].revision = min(o.coming[i].revision, o.coming[i-1].revision)
 	}
 	return o
+}
+
+// know puts the known revisions into the order of time.
+func (o *order) know() {
+	slices.SortFunc(o.known, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	for i := 1; i < len(o.known); i++ {
+		o.known[i].revision = max(o.known[i].revision, o.known[i-1].revision)
+	}
+}
+
+// deleted is a revision that was there when a deletion was acknowledged: that of the first
+// end of the object that may have been this one.
+func (o *order) deleted(c *record.Call) uint64 {
+	began := o.before(c.Began)
+	for _, e := range o.events[c.Key()] {
+		if e.Type == history.Deleted && e.Revision > began {
+			return e.Revision
+		}
+	}
+	return began
 }
 
 // before is a revision that was there at a time.
@@ -56,10 +82,10 @@ func (o *order) before(t time.Duration) uint64 {
 	return 0
 }
 
-// after is a revision that was not there yet at a time.
+// after is the newest revision that may have been there at a time.
 func (o *order) after(t time.Duration) uint64 {
 	if n, _ := slices.BinarySearchFunc(o.coming, t, func(m moment, t time.Duration) int { return cmp.Compare(t, m.at) }); n > 0 {
-		return o.coming[n-1].revision
+		return o.coming[n-1].revision - 1
 	}
 	return math.MaxUint64
 }
@@ -69,7 +95,7 @@ func (o *order) states(key string, from, to uint64) []*record.Object {
 	all := []*record.Object{nil}
 	for _, e := range o.events[key] {
 		now := e.Object
-		if e.Type == "DELETED" {
+		if e.Type == history.Deleted {
 			now = nil
 		}
 		switch {

@@ -89,9 +89,16 @@ func example() *record.Record {
 	}
 	wrote := record.Call{Verb: "patch", Resource: "d0s", Namespace: "red", Name: "a", Mark: "x", Began: 5, Ended: 6, Code: 200,
 		Object: made("d0s", "red", "a", "u-a", 15, fmt.Sprintf(`meta:"annotations":{%q:"x"}`, history.MarkAnnotation))}
+	bound := func(revision int) *record.Object {
+		return made("rolebindings", "red", Binding+"ann", "u-ann", revision, "")
+	}
 	binding := func(began int, verb string, code int) record.Call {
-		return record.Call{Verb: verb, Resource: "rolebindings", Namespace: "red", Name: Binding + "ann", Code: code, Began: time.Duration(began),
+		c := record.Call{Verb: verb, Resource: "rolebindings", Namespace: "red", Name: Binding + "ann", Code: code, Began: time.Duration(began),
 			Ended: time.Duration(began + 5)}
+		if verb == "create" {
+			c.Object = bound(47 + began/10)
+		}
+		return c
 	}
 	ask := func(began, code int) record.Call {
 		c := call(began, "get", "any", "", code, nil)
@@ -116,6 +123,7 @@ func example() *record.Record {
 			add(serving("s", 30, "10.9.0.2", 30001)), gone(again(serving("s", 31, "10.9.0.2", 30001), 31)), add(serving("v", 32, "10.9.0.2", 30001)),
 			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept), add(managed), add(marked("m-0", 5,
 				"m1")), mod(marked("m-0", 6, "m2")), add(pod(90, "")), mod(pod(91, "n1")),
+			add(made("roles", "red", Reader, "u-role", 16, `"rules":[{"resources":["configmaps"]}]`)), add(bound(50)), gone(bound(51)), add(bound(54)),
 			add(green2), add(quota(101, 0)), mod(quota(200, 1)), add(inside2),
 		},
 		Streams: []record.Stream{
@@ -195,6 +203,9 @@ func TestPromises(t *testing.T) {
 		{"collected", "nobody collects what has no owner", func(r *record.Record) { r.Rest["configmaps"] = nil }},
 		{"sheltered", "an object with an owner is collected", func(r *record.Record) { r.Tape = append(r.Tape, gone(owning("kept", "stays", 300))) }},
 		{"revoked", "a right counts after it was taken away", func(r *record.Record) { r.Calls[ask60(r)].Code = 404 }},
+		{"revoked", "a right counts that a role has no more", func(r *record.Record) {
+			r.Tape[tape(r, "ADDED", "roles/red/reader")].Content["rules"] = nil
+		}},
 		{"granted", "a right that was given does not count", func(r *record.Record) { r.Calls[len(r.Calls)-2].Code = 403 }},
 		{"fields", "a field without an owner", func(r *record.Record) {
 			r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.ManagedFields[0].Fields = nil

@@ -48,7 +48,7 @@ type Event struct {
 // Probe is a question asked at rest whose answer breaks a promise.
 type Probe struct{ Promise, Text string }
 
-// Backup is what a backup of the store holds of built-in kinds.
+// Backup has the objects of built-in kinds in a backup of the store.
 type Backup struct {
 	Name      string
 	Revision  uint64            // the newest one

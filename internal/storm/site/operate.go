@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// What an operator does to a server that runs.
+// The work of an operator on a server that runs.
 
 // commandLimit bounds a command of the operator.
 const commandLimit = 20 * time.Second

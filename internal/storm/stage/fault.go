@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/storm/record"
 )
 
-// mostAlone bounds what is done to the process in one storm, of each kind: it takes time
+// mostAlone bounds the actions of each kind on the process in one storm: they take time
 // from the clients.
 const mostAlone = 8
 
