@@ -120,7 +120,7 @@ func (f *Front) handle(r *Request) error {
 	if r.whole != nil {
 		defer f.traceVerb(r)()
 	}
-	if r.Target.Row != nil && r.mutating() && !r.Target.connects() {
+	if (r.Target.Row != nil || r.Target.TakesBody) && r.mutating() && !r.Target.connects() {
 		if err := f.Receive(r, &taken.body); err != nil {
 			return err
 		}
