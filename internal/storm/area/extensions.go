@@ -171,5 +171,4 @@ func restExtensions(_ context.Context, c *stage.Client) {
 	if getThing(c, 1) {
 		c.Probe("routed", "extension server 1 is not registered, and is asked")
 	}
-	extensionServer().CloseClientConnections() // the server keeps those of replaced registrations some time
 }
