@@ -21,6 +21,13 @@ func policies() Area {
 	}}
 }
 
+// ruledMaps is the number of config maps that the policies are about, with one more at
+// rest.
+const (
+	ruledMaps = 4
+	restRuled = promise.Ruled + "rest"
+)
+
 // policyKinds are the resources with the policies and their bindings, validating ones
 // first.
 var policyKinds = []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
@@ -79,10 +86,15 @@ func set(c *stage.Client, kind stage.Kind, content object) {
 	c.Do(q)
 }
 
-// about matches the config maps of the area.
+// about matches the config maps of the area, by their names too: a binding without its
+// parameter refuses whatever the constraints match, before any condition is asked.
 func about(spec object) object {
+	names := []string{restRuled}
+	for n := range ruledMaps {
+		names = append(names, fmt.Sprint(promise.Ruled, n))
+	}
 	spec["matchConstraints"] = object{"resourceRules": []object{{"operations": []string{"CREATE", "UPDATE"}, "apiGroups": []string{""},
-		"apiVersions": []string{"v1"}, "resources": []string{"configmaps"}}}}
+		"apiVersions": []string{"v1"}, "resources": []string{"configmaps"}, "resourceNames": names}}}
 	spec["matchConditions"] = []object{{"name": "mine", "expression": "object.metadata.name.startsWith('" + promise.Ruled + "')"}}
 	return spec
 }
@@ -112,7 +124,7 @@ func changing(n int, value string) object {
 // writeRuled writes an object that the policies are about.
 func writeRuled(c *stage.Client, s program.Step) {
 	app := of(s.C, "web", "db")
-	q := stage.Request{Verb: s.Op, Kind: stage.KindOf("configmaps"), Namespace: Spaces[s.A%len(Spaces)], Name: fmt.Sprint(promise.Ruled, s.B%4), Mark: c.Mark()}
+	q := stage.Request{Verb: s.Op, Kind: stage.KindOf("configmaps"), Namespace: Spaces[s.A%len(Spaces)], Name: fmt.Sprint(promise.Ruled, s.B%ruledMaps), Mark: c.Mark()}
 	switch s.Op {
 	case "delete":
 		q.Mark = ""
@@ -134,7 +146,7 @@ func restPolicies(_ context.Context, c *stage.Client) {
 	for _, resource := range policyKinds {
 		c.Do(stage.Request{Verb: "deletecollection", Kind: stage.KindOf(resource)})
 	}
-	probe := stage.Request{Verb: "create", Kind: stage.KindOf("configmaps"), Namespace: Spaces[0], Name: promise.Ruled + "rest"}
+	probe := stage.Request{Verb: "create", Kind: stage.KindOf("configmaps"), Namespace: Spaces[0], Name: restRuled}
 	probe.Body = object{"metadata": object{"name": probe.Name, "labels": object{"app": "db"}}}
 	if call := c.Do(probe); !call.Done() || len(call.Object.Meta.Labels) != 1 {
 		c.Probe("obeyed", "all policies are deleted, and a create is answered %d %s", call.Code, call.Message)
