@@ -154,6 +154,7 @@ func (h *holdings) giveBack(r *Request) {
 	}
 	r.room.Leave()
 	h.body.Leave()
+	r.Body = nil // which has no place any more, whatever the request still waits for
 	if h.time != nil {
 		h.time.end()
 	}
