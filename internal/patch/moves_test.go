@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// What moves is linked to another place and not copied. A list or an object that something
+// A value that moves is linked to another place and not copied. A list or an object that something
 // moves out of is taken apart, once.
 func TestCostOfMoves(t *testing.T) {
 	const size = 1 << 20

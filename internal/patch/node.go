@@ -19,7 +19,7 @@ type node struct {
 	*inner
 }
 
-// inner is what is in a list or an object. byName has the present members; removed ones
+// inner has the parts of a list or an object. byName has the present members; removed ones
 // have no value and stay in members.
 type inner struct {
 	isList  bool
