@@ -114,6 +114,9 @@ type Config struct {
 
 	// Logger receives log messages. Default: nothing is logged.
 	Logger *slog.Logger
+	// LogLevel is the level of Logger, which clients may change at /debug/flags/v while the
+	// server runs; nil for a level that stays.
+	LogLevel *slog.LevelVar
 	// Clock is the time of day; nil for time.Now.
 	Clock func() time.Time
 

@@ -118,6 +118,6 @@ func (s *Server) routes() http.Handler {
 	if extras := s.cfg.extras(); extras != nil && !s.cfg.DisableProfiling {
 		profile = extras.Profile
 	}
-	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, profile))
+	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, profile, endpoints.NewVerbosity(s.cfg.LogLevel, s.cfg.DisableProfiling)))
 	return rt
 }

@@ -162,7 +162,7 @@ func TestExtensionServer(t *testing.T) {
 	h.register(x)
 	h.awaitAnswer("/openapi/v3", "wardle") // its documents have been read
 	got := h.send("POST", wardle+"/namespaces/default/flunders?fieldManager=me&a=b%26c", "application/json", []byte(`{"a":1}`), "X-Remote-User", "eve", "X-Remote-Group", "system:masters",
-		"X-Remote-Uid", "7", "X-Remote-Extra-Scope", "all", "X-Custom", "stays", "X-Forwarded-For", "10.9.8.7", "Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.YWRtaW4, v4.channel.k8s.io")
+		"X-Remote-Uid", "7", "X-Remote-Extra-Scope", "all", "X_remote_group", "system:masters", "X_remote-Extra_scope", "all", "Impersonate_user", "eve", "X-Custom", "stays", "X-Forwarded-For", "10.9.8.7", "Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.YWRtaW4, v4.channel.k8s.io")
 	if got.code != 201 || string(got.body) != "made by admin" || got.header.Get("X-Flavour") != "sweet" || got.header.Get("Keep-Alive") != "" || got.header.Get("Cache-Control") != "no-cache, private" {
 		t.Fatalf("%d %s %v", got.code, got.body, got.header)
 	}
@@ -170,6 +170,7 @@ func TestExtensionServer(t *testing.T) {
 		t.Errorf("%s %s %s %s", seen.Proto, seen.Host, seen.URL, body)
 	}
 	for name, want := range map[string]string{"X-Remote-User": "[admin]", "X-Remote-Group": "[system:masters system:authenticated]", "X-Remote-Extra-Scope": "[]", "X-Remote-Uid": "[]",
+		"X_remote_group": "[]", "X_remote-Extra_scope": "[]", "Impersonate_user": "[]",
 		"Authorization": "[]", "X-Custom": "[stays]", "Sec-Websocket-Protocol": "[v4.channel.k8s.io]", "X-Forwarded-For": "[10.9.8.7, 127.0.0.1]", "X-Forwarded-Uri": "[" + wardle + "/namespaces/default/flunders]"} {
 		if got := fmt.Sprint(seen.Header.Values(name)); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ type reloads struct {
 func startReloads(t *testing.T, first *pki.Credentials) *reloads {
 	t.Helper()
 	r := &reloads{t: t, dir: t.TempDir(), log: &logText{}}
-	log, err := logging.New(r.log, "text", "info")
+	log, err := logging.New(r.log, "text", slog.LevelInfo)
 	if err != nil {
 		t.Fatal(err)
 	}

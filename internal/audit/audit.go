@@ -25,7 +25,7 @@ type Figures interface {
 // Recorder records events. It is safe for concurrent use.
 type Recorder struct {
 	policy   *Policy
-	backends []*backend
+	backends []*backend // the webhook last, since it may shorten the event
 	figures  Figures
 	buffers  sync.Pool
 }
@@ -71,8 +71,10 @@ func (r *Recorder) Rule(a *authz.Attributes) *Rule {
 // mostKept bounds the buffers that are kept for further events.
 const mostKept = 64 << 10
 
-// Record records a stage of a request. It reports whether the request may go on.
-func (r *Recorder) Record(e *Event, stage Stage) bool {
+// Record records a stage of a request. It reports whether the request may go on. Where the
+// request waits for its event to be stored it does so until a time, after which the event is lost.
+// With the last stage the bodies leave the event, so that they do not wait too.
+func (r *Recorder) Record(e *Event, stage Stage, until time.Time) bool {
 	if e.Omit.has(stage) {
 		return true
 	}
@@ -82,9 +84,12 @@ func (r *Recorder) Record(e *Event, stage Stage) bool {
 	r.figures.Recorded()
 	buf := r.buffers.Get().(*[]byte)
 	*buf = append(e.appendTo((*buf)[:0]), '\n')
+	if stage == ResponseComplete || stage == Panic {
+		e.Request, e.Response = nil, nil
+	}
 	ok := true
 	for _, b := range r.backends {
-		ok = b.take(e, *buf) && ok
+		ok = b.take(e, buf, until) && ok
 	}
 	if cap(*buf) <= mostKept {
 		r.buffers.Put(buf)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,7 @@ type fake struct {
 	batches [][]string
 	fails   error
 	block   chan struct{} // nil, or closed to go on
+	waiting atomic.Int64  // calls of send that wait for it, and have
 }
 
 func (f *fake) name() string                   { return "fake" }
@@ -53,6 +55,7 @@ func (f *fake) apart() bool                    { return true }
 func (f *fake) close() error                   { return nil }
 func (f *fake) send(ctx context.Context, events [][]byte) error {
 	if f.block != nil {
+		f.waiting.Add(1)
 		select {
 		case <-f.block:
 		case <-ctx.Done():
@@ -90,7 +93,7 @@ func TestBatches(t *testing.T) {
 	to := &fake{}
 	r := recorderOf(to, Delivery{MaxBatchSize: 3, MaxBatchWait: time.Hour}, &figures)
 	for range 8 {
-		r.Record(eventOf(all), ResponseComplete)
+		r.Record(eventOf(all), ResponseComplete, time.Now().Add(time.Minute))
 	}
 	r.Close(context.Background())
 	sizes := map[int]int{}
@@ -110,7 +113,7 @@ func TestSlowPlace(t *testing.T) {
 		to := &fake{block: make(chan struct{})}
 		r := recorderOf(to, Delivery{BufferSize: 10, MaxBatchSize: 4, MaxBatchWait: time.Hour}, &figures)
 		for range 25 {
-			if !r.Record(eventOf(all), ResponseComplete) {
+			if !r.Record(eventOf(all), ResponseComplete, time.Now().Add(time.Minute)) {
 				t.Error("the request may not go on")
 			}
 		}
@@ -140,16 +143,50 @@ func TestLargeEventsWait(t *testing.T) {
 	var figures counted
 	to := &fake{block: make(chan struct{})}
 	r := recorderOf(to, Delivery{}, &figures)
-	e := eventOf(all)
-	e.Request = []byte(`"` + strings.Repeat("x", mostWaiting/4) + `"`)
 	for range 5 {
-		r.Record(e, ResponseComplete)
+		e := eventOf(all)
+		e.Request = []byte(`"` + strings.Repeat("x", mostWaiting/4) + `"`)
+		r.Record(e, ResponseComplete, time.Now().Add(time.Minute))
 	}
 	if figures.failed["buffered"] != 2 {
 		t.Errorf("%v", figures.failed)
 	}
 	close(to.block)
 	r.Close(context.Background())
+}
+
+// So are those that requests wait for: further ones have no bodies.
+func TestLargeEventsBlock(t *testing.T) {
+	var figures counted
+	to := &fake{block: make(chan struct{})}
+	r := recorderOf(to, Delivery{Mode: modeBlocking}, &figures)
+	var requests sync.WaitGroup
+	for range 5 {
+		requests.Go(func() {
+			e := eventOf(all)
+			e.Request = []byte(`"` + strings.Repeat("x", mostWaiting/4) + `"`)
+			if r.Record(e, ResponseComplete, time.Now().Add(time.Minute)); e.Request != nil {
+				t.Error("the body waits with the event")
+			}
+		})
+	}
+	for end := time.Now().Add(10 * time.Second); to.waiting.Load() != 5; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d events wait", to.waiting.Load())
+		}
+	}
+	close(to.block)
+	requests.Wait()
+	r.Close(context.Background())
+	whole := 0
+	for _, b := range to.batches {
+		if len(b[0]) > mostWaiting/4 {
+			whole++
+		}
+	}
+	if whole != 3 || len(to.batches) != 5 || figures.failed != nil {
+		t.Errorf("%d of %d events have bodies, %v", whole, len(to.batches), figures.failed)
+	}
 }
 
 // An event that is too large loses its bodies, or is lost.
@@ -160,9 +197,9 @@ func TestTruncation(t *testing.T) {
 	e := eventOf(all)
 	e.Annotate("a", "b")
 	e.Response = []byte(`"` + strings.Repeat("x", 2000) + `"`)
-	r.Record(e, ResponseComplete)
+	r.Record(e, ResponseStarted, time.Now().Add(time.Minute))
 	e.URI = strings.Repeat("/x", 1000)
-	r.Record(e, ResponseComplete)
+	r.Record(e, ResponseStarted, time.Now().Add(time.Minute))
 	if len(to.batches) != 1 || strings.Contains(to.batches[0][0], "responseObject") || !strings.Contains(to.batches[0][0], `"annotations":{"a":"b","audit.k8s.io/truncated":"true"}`) || figures.failed["truncate"] != 1 {
 		t.Errorf("%v %v", to.batches, figures.failed)
 	}
@@ -176,10 +213,10 @@ func TestModes(t *testing.T) {
 	for mode, on := range map[string]bool{modeBatch: true, modeBlocking: true, modeStrict: false} {
 		var figures counted
 		r := recorderOf(&fake{fails: errors.New("no")}, Delivery{Mode: mode}, &figures)
-		if got := r.Record(eventOf(all), RequestReceived); got != on || (figures.refused == 1) == on {
+		if got := r.Record(eventOf(all), RequestReceived, time.Now().Add(time.Minute)); got != on || (figures.refused == 1) == on {
 			t.Errorf("%s: %v, %d refused", mode, got, figures.refused)
 		}
-		if !r.Record(eventOf(all), ResponseComplete) || !r.Record(eventOf(&Rule{Omit: 1 << Panic}), Panic) {
+		if !r.Record(eventOf(all), ResponseComplete, time.Now().Add(time.Minute)) || !r.Record(eventOf(&Rule{Omit: 1 << Panic}), Panic, time.Now().Add(time.Minute)) {
 			t.Errorf("%s: an answered request is refused", mode)
 		}
 		r.Close(context.Background())
@@ -218,7 +255,7 @@ func TestWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		r.Record(eventOf(all), ResponseComplete)
+		r.Record(eventOf(all), ResponseComplete, time.Now().Add(time.Minute))
 	}
 	r.Close(context.Background())
 	if len(bodies) != 1 || figures.failed != nil {
@@ -243,10 +280,10 @@ func TestRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := eventOf(all)
-	e.Request = []byte(`"` + strings.Repeat("x", 400<<10) + `"`)
 	for range 7 {
-		r.Record(e, ResponseComplete)
+		e := eventOf(all)
+		e.Request = []byte(`"` + strings.Repeat("x", 400<<10) + `"`)
+		r.Record(e, ResponseComplete, time.Now().Add(time.Minute))
 		time.Sleep(2 * time.Millisecond) // old files are named by milliseconds
 	}
 	r.Close(context.Background())
@@ -301,6 +338,6 @@ func BenchmarkRecord(b *testing.B) {
 	e.Annotate("authorization.k8s.io/reason", "")
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Record(e, ResponseComplete)
+		r.Record(e, ResponseComplete, time.Now().Add(time.Minute))
 	}
 }

@@ -22,10 +22,12 @@ type place interface {
 	close() error
 }
 
-// backend delivers events to a place. In the mode batch they wait in a queue.
+// backend delivers events to a place. In the mode batch they wait in a queue, in the others
+// their requests wait for them.
 //
 // Invariant: at most BufferSize events of at most mostWaiting bytes wait or are under
-// way; further ones are lost and counted.
+// way; further ones are lost and counted. In the other modes further events have no
+// bodies, where the place is a webhook.
 type backend struct {
 	place
 	Delivery
@@ -64,8 +66,9 @@ func (r *Recorder) add(p place, d Delivery, l losses) {
 var errTooLarge = errors.New("the event is too large even without the bodies")
 
 // take delivers an event, or puts it into the queue, and reports whether its request may
-// go on.
-func (b *backend) take(e *Event, line []byte) bool {
+// go on. The request waits until a time.
+func (b *backend) take(e *Event, buf *[]byte, until time.Time) bool {
+	line := *buf
 	if b.Truncate && int64(len(line)) > b.MaxEventBytes {
 		if e.Level >= Request {
 			line = e.withoutBodies()
@@ -75,12 +78,25 @@ func (b *backend) take(e *Event, line []byte) bool {
 			return true
 		}
 	}
-	text := b.text(e, line)
 	if b.Mode == modeBatch {
-		b.put(bytes.Clone(text))
+		b.put(bytes.Clone(b.text(e, line)))
 		return true
 	}
-	if err := b.send(b.ctx, [][]byte{text}); err != nil {
+	size := int64(len(line))
+	if b.size.Add(size) > mostWaiting && b.apart() && e.Level >= Request {
+		*buf = e.withoutBodies() // frees the whole line, which the other places have
+		line = *buf
+		b.size.Add(int64(len(line)) - size)
+		size = int64(len(line))
+	}
+	defer b.size.Add(-size)
+	ctx := b.ctx
+	if b.apart() { // a file knows no context
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	if err := b.send(ctx, [][]byte{b.text(e, line)}); err != nil {
 		b.lost(b.name(), 1, err)
 		return b.Mode != modeStrict
 	}

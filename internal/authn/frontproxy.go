@@ -19,17 +19,23 @@ type ProxyHeaders struct {
 	User, Group, Extra []string
 }
 
-// Remove deletes the headers from those of a request.
+// Remove deletes the headers from those of a request, in every spelling that the other
+// server may read as one of them.
 func (p *ProxyHeaders) Remove(h http.Header) {
-	for _, name := range slices.Concat(p.User, p.Group) {
-		h.Del(name)
-	}
+	exact := slices.Concat(p.User, p.Group)
 	for name := range h {
-		if _, _, ok := p.extra(name); ok {
+		plain := PlainHeader(name)
+		same := func(of string) bool { return plain == PlainHeader(of) }
+		begins := func(with string) bool { return strings.HasPrefix(plain, PlainHeader(with)) }
+		if slices.ContainsFunc(exact, same) || slices.ContainsFunc(p.Extra, begins) {
 			delete(h, name)
 		}
 	}
 }
+
+// PlainHeader is the spelling that a header has in common with those that some servers
+// take for the same: they know neither case nor, as CGI has it, "-" from "_".
+func PlainHeader(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
 // extra returns the key that a header gives more of the user under, and the index of its
 // beginning in Extra.

@@ -77,7 +77,7 @@ func TestFrontProxy(t *testing.T) {
 
 func TestProxyHeadersRemove(t *testing.T) {
 	h := http.Header{}
-	for _, name := range []string{"X-Remote-User", "x-remote-group", "X-Remote-Extra-A%2fb", "X-Remote", "Accept"} {
+	for _, name := range []string{"X-Remote-User", "x-remote-group", "X-Remote-Extra-A%2fb", "X_Remote_User", "X_remote-Extra_b", "X-Remote", "Accept"} {
 		h.Add(name, "x")
 	}
 	h["x-remote-extra-raw"] = []string{"x"}

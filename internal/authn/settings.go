@@ -2,7 +2,10 @@ package authn
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,8 +81,30 @@ func (c *Settings) Validate() error {
 	if v := c.TokenWebhookVersion; v != "v1" && v != "v1beta1" {
 		return fmt.Errorf("--authentication-token-webhook-version: %q is neither v1 nor v1beta1, nor one of them after %q", v, "authentication."+profile.GroupSuffix+"/")
 	}
+	if err := checkIssuers(c.ServiceAccountIssuers); err != nil {
+		return fmt.Errorf("--service-account-issuer: %w", err)
+	}
+	if u, err := url.Parse(c.ServiceAccountKeysURL); c.ServiceAccountKeysURL != "" && (err != nil || u.Scheme != "https") {
+		return fmt.Errorf("--service-account-jwks-uri: %q is no URL with the scheme https", c.ServiceAccountKeysURL)
+	}
 	if err := CheckTokenLife(c.ServiceAccountMaxTokenExpiration); err != nil {
 		return fmt.Errorf("--service-account-max-token-expiration: %w", err)
+	}
+	return nil
+}
+
+// checkIssuers reports an issuer of tokens without a name, one that is named twice, and one
+// that looks like a URL and is none.
+func checkIssuers(issuers []string) error {
+	for i, issuer := range issuers {
+		switch _, err := url.Parse(issuer); {
+		case issuer == "":
+			return errors.New("an issuer has no name; leave the flag out for the default")
+		case slices.Contains(issuers[:i], issuer):
+			return fmt.Errorf("%q is given twice; name it once", issuer)
+		case err != nil && strings.Contains(issuer, ":"):
+			return fmt.Errorf("%q has a colon and is no URL: %w", issuer, err)
+		}
 	}
 	return nil
 }

@@ -159,14 +159,23 @@ func (t *Table) AppendHead(dst []byte, m ListMeta) []byte {
 	return append(dst, `],"rows":[`...)
 }
 
+// maxCells bounds the bytes of a row's cells from which on the others are null: each of
+// thousands of columns may show the whole object.
+const maxCells = 3 << 20
+
 // Cells appends what AppendRow needs of an object for its cells. It is the same for every
 // table of the resource, at any time: in place of an age it has the time.
 func (t *Table) Cells(dst []byte, obj document.Value) []byte {
+	start := len(dst)
 	for i := range t.columns {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = t.columns[i].appendCell(dst, obj)
+		if len(dst)-start > maxCells {
+			dst = append(dst, "null"...)
+		} else {
+			dst = t.columns[i].appendCell(dst, obj)
+		}
 	}
 	dst = append(dst, ']')
 	if t.completes {

@@ -33,6 +33,9 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 			continue
 		}
 		d.dirt++
+		if err := p.fillIn(f.Name, f.Default); err != nil {
+			return err
+		}
 		m, err := p.node(n, f.Type, i)
 		if err != nil {
 			return err
@@ -196,22 +199,19 @@ func (p *parser) defaultValue(n int32, f *schema.Field) error {
 	if f.Default == "{}" && p.table.Types[f.Type].Kind == schema.Object {
 		return p.zeroValue(n, f.Type)
 	}
-	if err := p.fits(f.Default); err != nil {
-		return err
-	}
 	return p.inside(f.Default, func(q *parser) error { return q.value(n, f.Type) })
 }
 
-// fits refuses a further text for inside. All of these texts together are bounded like the
-// document, which may have a default for each of its bytes.
-func (p *parser) fits(text string) error {
-	if len(p.d.side)+len(text) > p.limits.MaxBytes {
+// fillIn counts a member that is filled in, before it is. All of them together, names
+// included, are bounded like the document, which may have one for each of its bytes.
+func (p *parser) fillIn(name, text string) error {
+	if p.d.filled += len(name) + len(text) + len(`"":,`); p.d.filled > p.limits.MaxBytes {
 		return &LimitError{FilledBytes, p.limits.MaxBytes}
 	}
 	return nil
 }
 
-// inside runs a part of the walk on other text that fits, which it copies.
+// inside runs a part of the walk on other text, which it copies.
 func (p *parser) inside(text string, walk func(*parser) error) error {
 	d := p.d
 	q := *p

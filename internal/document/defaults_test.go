@@ -1,6 +1,34 @@
 package document
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// A member that is filled in counts with its name, before it is made.
+func TestFilledMembersAreBounded(t *testing.T) {
+	name := strings.Repeat("n", 100)
+	table := parseTable(t, `
+type Boxes
+  of map:Box
+type Box
+  `+name+` string default="a"
+`)
+	dec := Decoder{Table: table, Limits: Limits{MaxBytes: 1000}}
+	for text, fits := range map[string]bool{
+		`{"of":{"a":{},"b":{},"c":{}}}`:                        true,
+		`{"of":{` + strings.Repeat(`"a":{},`, 10) + `"b":{}}}`: false,
+		`{"of":{"a":{"` + name + `":"b"}}}`:                    true,
+	} {
+		doc, _, err := dec.Decode(table.Root("Boxes"), []byte(text))
+		doc.Release()
+		var limit *LimitError
+		if tooLarge := errors.As(err, &limit) && limit.What == FilledBytes; tooLarge == fits || fits && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
 
 func TestDefaultsThatDependOnASibling(t *testing.T) {
 	table := parseTable(t, `

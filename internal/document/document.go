@@ -96,6 +96,7 @@ type Document struct {
 	scratch   []byte
 	positions positionCache
 	names     map[int32]*directory // of large objects that were searched, by their node
+	filled    int                  // bytes of members that were filled in
 	dirt      uint32               // counts the differences of the text from its canonical form
 	odd       bool                 // members of Object types may have noField
 	dead      bool                 // released
@@ -129,7 +130,7 @@ var pool = sync.Pool{New: func() any {
 // fromPool takes a document with an absent root from the pool.
 func fromPool(t *schema.Table, src []byte) *Document {
 	d := pool.Get().(*Document)
-	d.table, d.src, d.odd, d.dead, d.dirt = t, src, false, false, 0
+	d.table, d.src, d.odd, d.dead, d.dirt, d.filled = t, src, false, false, 0, 0
 	d.positions = positionCache{}
 	d.side = append(d.side[:0], constants...)
 	d.nodes = append(d.nodes[:0], node{typ: schema.None, field: noField}, node{typ: schema.None, field: noField})

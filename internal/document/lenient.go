@@ -81,7 +81,7 @@ func (p *parser) null(n int32, typ schema.Ref) (kept bool, err error) {
 	switch v := p.table.Types[typ].Values; {
 	case !v.Nullable && v.Default != "" && p.fill:
 		p.d.dirt++
-		if err := p.fits(v.Default); err != nil {
+		if err := p.fillIn("", v.Default); err != nil {
 			return true, err
 		}
 		return true, p.inside(v.Default, func(q *parser) error { return q.value(n, typ) })

@@ -32,19 +32,23 @@ type service struct {
 	timeout time.Duration
 	changed func() // after a key of the service took the place of another
 
-	calling ranks.Mutex[ranks.Asking] // held while the service is asked for keys
-	group   atomic.Pointer[string]    // the version of the API that the service speaks: "v2"
+	group atomic.Pointer[string] // the version of the API that the service speaks: "v2"
+
+	first  questions[*dataKey] // for the first key for writes
+	opens  questions[[]byte]   // for keys, by their encrypted form
+	checks questions[health]
 
 	mu     ranks.Mutex[ranks.Leaf] // never held while the service is asked
 	now    *dataKey                // for writes; nil before the first
 	asked  time.Time               // when the service was last asked for its present key
 	opened map[string][]byte       // keys by their encrypted form
+	health health                  // as it was when it was last asked
+}
 
-	health struct {
-		ranks.Mutex[ranks.Leaf]
-		at  time.Time
-		err error
-	}
+// health is the state of a service.
+type health struct {
+	until time.Time // for which it counts
+	err   error
 }
 
 // dataKey is a key that encrypts values.
@@ -147,50 +151,51 @@ func (s *service) unwrap(w *wrapped) (key []byte, err error) {
 // current is the key for writes. One whose service has changed its own is replaced; while
 // the service is asked, and if it fails, the present one is used.
 func (s *service) current() (*dataKey, error) {
-	due := func() (*dataKey, bool) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.now, s.now == nil || s.version == 2 && time.Since(s.asked) >= statusEvery
+	s.mu.Lock()
+	now := s.now
+	due := now != nil && s.version == 2 && time.Since(s.asked) >= statusEvery
+	if due {
+		s.asked = time.Now() // the others go on with the present key
 	}
-	now, ask := due()
-	if !ask {
+	s.mu.Unlock()
+	switch {
+	case now == nil:
+		return s.first.ask("", func() (*dataKey, error) { return s.after(nil) })
+	case !due:
 		return now, nil
 	}
-	if now == nil {
-		s.calling.Lock()
-	} else if !s.calling.TryLock() {
+	if id, err := s.status(); err != nil || id == now.keyID {
 		return now, nil
 	}
-	defer s.calling.Unlock()
-	if now, ask = due(); !ask {
+	next, err := s.after(now)
+	if err != nil {
 		return now, nil
 	}
-	if now != nil {
-		s.mu.Lock()
-		s.asked = time.Now()
-		s.mu.Unlock()
-		if id, err := s.status(); err != nil || id == now.keyID {
-			return now, nil
-		}
+	s.changed()
+	return next, nil
+}
+
+// after makes the key for writes that takes the place of another, unless one has taken it.
+func (s *service) after(before *dataKey) (*dataKey, error) {
+	s.mu.Lock()
+	now := s.now
+	s.mu.Unlock()
+	if now != before {
+		return now, nil
 	}
 	key := appendRandom(nil, keyBytes)
 	w, err := s.wrap(key)
-	if err == nil && (len(w.key) == 0 || s.version == 2 && w.keyID == "") {
-		err = errors.New("the key management service has encrypted nothing")
-	}
-	if err != nil && now != nil {
-		return now, nil
-	} else if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(w.key) == 0 || s.version == 2 && w.keyID == "":
+		return nil, errors.New("the key management service has encrypted nothing")
 	}
 	next := &dataKey{key, w.keyID, w.appendTo(nil)}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.now, s.asked = next, time.Now()
 	s.remember(next.wrapped, key)
-	s.mu.Unlock()
-	if now != nil {
-		s.changed()
-	}
 	return next, nil
 }
 
@@ -252,22 +257,22 @@ func (s *service) key(text []byte) ([]byte, error) {
 	if key := known(); key != nil {
 		return key, nil
 	}
-	s.calling.Lock()
-	defer s.calling.Unlock()
-	if key := known(); key != nil {
-		return key, nil
-	}
-	w, ok := readWrapped(bytes.Clone(text))
-	if !ok {
-		return nil, errDamaged
-	}
-	key, err := s.unwrap(&w)
-	if err == nil {
-		s.mu.Lock()
-		s.remember(text, key)
-		s.mu.Unlock()
-	}
-	return key, err
+	return s.opens.ask(string(text), func() ([]byte, error) {
+		if key := known(); key != nil {
+			return key, nil
+		}
+		w, ok := readWrapped(bytes.Clone(text))
+		if !ok {
+			return nil, errDamaged
+		}
+		key, err := s.unwrap(&w)
+		if err == nil {
+			s.mu.Lock()
+			s.remember(text, key)
+			s.mu.Unlock()
+		}
+		return key, err
+	})
 }
 
 func (s *service) fresh(sealed []byte) bool {
@@ -282,19 +287,32 @@ func (s *service) fresh(sealed []byte) bool {
 
 // healthy reports whether the service works: v2 by its status, v1 by an encryption.
 func (s *service) healthy() error {
-	s.health.Lock()
-	defer s.health.Unlock()
-	counts := healthyFor
-	if s.health.err != nil {
-		counts = failingFor
+	known := func() health {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.health
 	}
-	if now := time.Now(); now.Sub(s.health.at) >= counts {
-		s.health.at = now
-		if s.version == 2 {
-			_, s.health.err = s.status()
-		} else {
-			_, s.health.err = s.wrap([]byte("ping"))
+	if h := known(); time.Now().Before(h.until) {
+		return h.err
+	}
+	h, _ := s.checks.ask("", func() (h health, _ error) {
+		if h = known(); time.Now().Before(h.until) {
+			return h, nil
 		}
-	}
-	return s.health.err
+		if s.version == 2 {
+			_, h.err = s.status()
+		} else {
+			_, h.err = s.wrap([]byte("ping"))
+		}
+		counts := healthyFor
+		if h.err != nil {
+			counts = failingFor
+		}
+		h.until = time.Now().Add(counts) // those who waited did so for this answer
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.health = h
+		return h, nil
+	})
+	return h.err
 }

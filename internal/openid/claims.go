@@ -75,9 +75,9 @@ type oneOrMore []string
 // UnmarshalJSON implements json.Unmarshaler.
 func (o *oneOrMore) UnmarshalJSON(text []byte) error {
 	var one string
-	if json.Unmarshal(text, &one) == nil {
-		*o = oneOrMore{one}
-		return nil
+	err := json.Unmarshal(text, (*[]string)(o)) // of null: none
+	if err != nil && json.Unmarshal(text, &one) == nil {
+		*o, err = oneOrMore{one}, nil
 	}
-	return json.Unmarshal(text, (*[]string)(o))
+	return err
 }

@@ -153,6 +153,7 @@ func TestTokens(t *testing.T) {
 		"no prefix":             {Settings{OIDCUsernamePrefix: "-"}, nil, authenticated("ann")},
 		"groups":                {groups, with("groups", []string{"a", "b"}), authenticated("oidc:ann", "g:a", "g:b")},
 		"one group":             {groups, with("groups", "a"), authenticated("oidc:ann", "g:a")},
+		"groups of null":        {groups, with("groups", json.RawMessage("null")), authenticated("oidc:ann")},
 		"no groups":             {groups, hd, authenticated("oidc:ann")},
 		"groups of numbers":     {groups, with("groups", []int{1}), nil},
 		"without required":      {groups, nil, nil},

@@ -13,10 +13,15 @@ import (
 // node is a value that the operations of a JSON patch change. It stays text until an
 // operation needs its members.
 //
-// Invariant: either text is set, or the node is a list or an object. byName has the
-// present members; removed ones have no value and stay in members.
+// Invariant: either text or inner is set.
 type node struct {
-	text    []byte // without white space between its tokens
+	text []byte // without white space between its tokens
+	*inner
+}
+
+// inner has the parts of a list or an object. byName has the present members; removed ones
+// have no value and stay in members.
+type inner struct {
 	isList  bool
 	list    []*node
 	members []*member
@@ -38,13 +43,13 @@ func (n *node) parse() bool {
 	}
 	switch n.text[0] {
 	case '{':
-		n.byName = make(map[string]*member)
+		n.inner = &inner{byName: make(map[string]*member)}
 		document.EachMember(n.text, func(name, value []byte) bool {
 			n.set(unescape(name), newNode(value))
 			return true
 		})
 	case '[':
-		n.isList = true
+		n.inner = &inner{isList: true, list: make([]*node, 0, bytes.Count(n.text, []byte(","))+1)} // or fewer
 		document.EachElement(n.text, func(value []byte) bool {
 			n.list = append(n.list, newNode(value))
 			return true
@@ -172,6 +177,9 @@ func (n *node) remove(token string) (moved int, err error) {
 
 // parts is the number of values in the node that appendTo looks at, with the removed ones.
 func (n *node) parts() int {
+	if n.text != nil {
+		return 1
+	}
 	parts := 1 + len(n.members)
 	for _, e := range n.list {
 		parts += e.parts()

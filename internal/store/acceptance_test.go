@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -133,6 +136,69 @@ func TestRandomOperations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { storetest.RunRandom(t, m.harness()) })
 	}
+}
+
+// A backup that lacks the end of a file, or a whole one, is refused, also where the rest would be a
+// store. As soon as it was opened as a store its files may change.
+func TestRestoreOfPartOfABackup(t *testing.T) {
+	ctx := context.Background()
+	for _, cut := range []string{"", "end", "file", "opened"} {
+		mem := vfs.NewMem()
+		s, err := store.Open(store.Config{Dir: "data", FS: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for range 3 {
+			storetest.Put(t, s, "k", 1)
+		}
+		if err := s.Backup("backup"); err != nil {
+			t.Fatal(err)
+		}
+		names, err := mem.List("backup")
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return !strings.HasSuffix(name, ".log") })
+		last := "backup/" + logs[len(logs)-1]
+		switch cut {
+		case "end":
+			err = shorten(mem, last)
+		case "file":
+			err = mem.Remove(last)
+		case "opened":
+			var opened *store.Engine
+			if opened, err = store.Open(store.Config{Dir: "backup", FS: mem}); err == nil {
+				storetest.Put(t, opened, "k", 2)
+				err = opened.Close()
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = store.Restore(ctx, store.Config{Dir: "new", FS: mem}, "backup", 0)
+		if whole := cut == "" || cut == "opened"; whole != (err == nil) || !whole && !strings.Contains(err.Error(), "the file "+logs[len(logs)-1]+" of the backup") {
+			t.Errorf("%q: %v", cut, err)
+		}
+	}
+}
+
+// shorten cuts some bytes off a file.
+func shorten(on vfs.FS, name string) error {
+	f, err := on.Open(name)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	to, err := on.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(text[:len(text)-10])
+	return errors.Join(err, to.Close())
 }
 
 // Restoring an older backup skips the revisions that clients may have seen.

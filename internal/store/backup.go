@@ -47,6 +47,9 @@ func (e *Engine) Backup(dir string) error {
 		err = e.db.Checkpoint(partial)
 	}
 	if err == nil {
+		err = listContents(on, partial)
+	}
+	if err == nil {
 		err = moveDir(on, partial, dir)
 	} else {
 		err = errors.Join(err, on.RemoveAll(partial))
@@ -148,7 +151,7 @@ func Restore(ctx context.Context, cfg Config, from string, skip uint64) error {
 		return err
 	}
 	cfg.Dir = on.PathJoin(on.PathDir(target), on.PathBase(target)+".restoring")
-	err = on.RemoveAll(cfg.Dir) // the rest of an interrupted restore
+	err = errors.Join(checkContents(on, from), on.RemoveAll(cfg.Dir)) // the rest of an interrupted restore
 	if err == nil {
 		err = copyDir(ctx, on, from, cfg.Dir)
 	}
@@ -168,6 +171,11 @@ func Restore(ctx context.Context, cfg Config, from string, skip uint64) error {
 	return nil
 }
 
+// inBackup reports whether a file of a store is one of its backup.
+func inBackup(name string) bool {
+	return name != "LOCK" && name != contentsFile && !strings.HasPrefix(name, reserveFile)
+}
+
 // copyDir copies the files of a backup and syncs them.
 func copyDir(ctx context.Context, on vfs.FS, from, to string) error {
 	names, err := on.List(from)
@@ -178,7 +186,7 @@ func copyDir(ctx context.Context, on vfs.FS, from, to string) error {
 		return err
 	}
 	for _, name := range names {
-		if name == "LOCK" || strings.HasPrefix(name, reserveFile) {
+		if !inBackup(name) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -86,6 +86,9 @@ func open(cfg Config) (*Engine, error) {
 	e.disk = newDisk(cfg.FS, cfg.Dir, newReserve(cfg), func(err error) { _ = e.fail(err) })
 	names, err := checkLogs(cfg.FS, cfg.Dir)
 	if err == nil && !cfg.readOnly {
+		err = forgetContents(cfg.FS, cfg.Dir)
+	}
+	if err == nil && !cfg.readOnly {
 		err = e.disk.openLogs(names)
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // storm runs a program on a server of its own, and returns what its clients saw.
 func storm(ctx context.Context, p program.Program, binary, dir string) (*record.Record, error) {
-	server, err := site.Start(ctx, site.Options{Binary: binary, Memory: p.Memory, Dir: dir})
+	server, err := site.Start(ctx, site.Options{Binary: binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas)})
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +117,7 @@ func after(ctx context.Context, s *stage.Stage, before record.Figures) {
 	}
 	err := s.Stop()
 	s.Journal.With(func(r *record.Record) {
+		r.Limit, r.Stood = site.RequestLimit, s.Paused()
 		if r.Before, r.After = before, now; err != nil {
 			r.Exit = err.Error()
 		}

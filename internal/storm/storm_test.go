@@ -35,7 +35,7 @@ func TestStorm(t *testing.T) {
 	server := binary(t)
 	for seed := range uint64(2) {
 		p := area.Draw(seed, area.Size{Clients: 8, Steps: 60}, []string{"maps", "upgrade", "namespaces", "owners", "quotas", "services", "rights",
-			"pods", "faults"})
+			"pods", "definitions", "policies", "limits", "extensions", "operate", "faults"})
 		p.Memory = seed == 0
 		r, err := storm(t.Context(), p, server, t.TempDir())
 		if err != nil {

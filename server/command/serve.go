@@ -39,11 +39,12 @@ need another one.`,
 		Version: readBuild().Version,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := logged.logger(cmd.ErrOrStderr())
+			level := new(slog.LevelVar)
+			log, err := logged.logger(cmd.ErrOrStderr(), level)
 			if err != nil {
 				return usageError{err}
 			}
-			cfg.Logger = log
+			cfg.Logger, cfg.LogLevel = log, level
 			if cfg.KubeconfigFile == "" && !cfg.InMemory {
 				cfg.KubeconfigFile = filepath.Join(cfg.DataDir, "admin.kubeconfig")
 			}
@@ -164,17 +165,22 @@ func (f *logFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.format, "log-format", "text", "the same as --logging-format")
 	cmd.Flags().Lookup("log-format").Hidden = true
 	cmd.Flags().StringVar(&f.level, "log-level", "info", "least level that is logged: debug (a line for every request), info, warn or error")
-	cmd.Flags().IntVarP(&f.verbosity, "v", "v", 0, "verbosity as a number; 3 and above are --log-level=debug")
+	cmd.Flags().IntVarP(&f.verbosity, "v", "v", 0, "verbosity as a number; 3 and above are --log-level=debug; a PUT of a number to /debug/flags/v changes it")
 }
 
-func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+// logger makes the log of the flags, and sets its level, which may change later.
+func (f *logFlags) logger(w io.Writer, level *slog.LevelVar) (*slog.Logger, error) {
 	if f.verbosity < 0 {
 		return nil, fmt.Errorf("--v: %d is no verbosity; use 0 or more", f.verbosity)
 	}
-	level := f.level
-	if f.verbosity >= 3 {
-		level = "debug"
+	least, err := logging.Level(f.level)
+	if err != nil {
+		return nil, err
 	}
+	if f.verbosity >= 3 {
+		least = slog.LevelDebug
+	}
+	level.Set(least)
 	return logging.New(w, f.format, level)
 }
 

@@ -27,7 +27,8 @@ type Area struct {
 
 // All are all areas.
 func All() []Area {
-	return []Area{maps(), definitions(), upgrade(), namespaces(), quotas(), services(), owners(), rights(), pods(), hooks(), faults()}
+	return []Area{maps(), definitions(), upgrade(), namespaces(), quotas(), services(), owners(), rights(), pods(), hooks(), policies(), limits(),
+		extensions(), operate(), faults()}
 }
 
 // Named are the areas with these names.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/history"
 	"github.com/capstan-dev/capstan/internal/storm/program"
+	"github.com/capstan-dev/capstan/internal/storm/record"
 	"github.com/capstan-dev/capstan/internal/storm/stage"
 )
 
@@ -23,7 +24,8 @@ const definitionCount = 3
 func definitions() Area {
 	return Area{Name: "definitions", Weight: 8, Do: doDefinitions, Rest: restDefinitions, Draw: func(r *rand.Rand) program.Step {
 		return pick(r, weighted{"make", 10}, weighted{"change", 10}, weighted{"drop", 5}, weighted{"create", 25}, weighted{"patch", 10}, weighted{"apply", 6},
-			weighted{"delete", 8}, weighted{"list", 4}, weighted{"watch", 10})
+			weighted{"put", 6}, weighted{"status", 6}, weighted{"scale", 4}, weighted{"finalize", 2}, weighted{"release", 4}, weighted{"delete", 8},
+			weighted{"deletecollection", 1}, weighted{"list", 4}, weighted{"watch", 10})
 	}}
 }
 
@@ -34,18 +36,27 @@ func custom(prefix string, i int, version string) stage.Kind {
 
 func definitionName(k stage.Kind) string { return k.Resource + "." + k.Group }
 
-// twoVersions is the bit of the form of a definition that has a second version.
-const twoVersions = 4
+// The bits of the form of a definition that has a second version, and a bound for the
+// size. There are forms of them.
+const (
+	twoVersions = 4
+	bounded     = 16
+	forms       = 32
+)
 
 // definition is one of the forms of a definition: with other properties, columns,
 // versions, or stored in another version.
 func definition(k stage.Kind, form int) object {
 	spec := object{"size": object{"type": "integer"}}
+	if form&bounded != 0 {
+		spec["size"].(object)["maximum"] = 500 // half of the sizes that are written
+	}
 	if form&1 != 0 {
 		spec["colour"] = object{"type": "string", "default": "red"}
 	}
 	version := func(name string, storage bool) object {
-		v := object{"name": name, "served": true, "storage": storage, "subresources": object{"status": object{}},
+		v := object{"name": name, "served": true, "storage": storage, "subresources": object{"status": object{}, "scale": object{
+			"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
 			"schema": object{"openAPIV3Schema": object{"type": "object", "properties": object{"spec": object{"type": "object", "properties": spec},
 				"status": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}
 		if form&2 != 0 {
@@ -68,7 +79,7 @@ func doDefinitions(ctx context.Context, c *stage.Client, s program.Step) {
 		kind.Version = "v2"
 	}
 	def := stage.Request{Kind: stage.KindOf("customresourcedefinitions"), Name: definitionName(kind)}
-	form := s.C % 16
+	form := s.C % forms
 	if s.A%definitionCount < definitionCount-1 {
 		form |= twoVersions
 	} else if s.Op == "watch" {
@@ -112,13 +123,53 @@ func useCustom(c *stage.Client, kind stage.Kind, s program.Step) {
 	case "apply":
 		apply(&q, of(s.B, "helm", "flux"), app)
 		q.Body = b
+	case "put":
+		if known := c.Known[history.Key(kind.Resource, q.Namespace, q.Name)]; known > 0 {
+			b["metadata"], q.Precondition = meta(q, app, known), known
+		}
+		q.Body = b
 	case "patch":
 		q.ContentType = "application/merge-patch+json"
 		q.Body = object{"metadata": object{"annotations": object{history.MarkAnnotation: q.Mark}}, "spec": object{"size": s.B}}
+	case "status", "scale":
+		q.Verb, q.Sub, q.Mark, q.ContentType = "patch", s.Op, "", "application/merge-patch+json"
+		q.Body = object{"status": object{"size": s.B}}
+		if s.Op == "scale" {
+			q.Body = object{"spec": object{"replicas": s.B}}
+		}
+	case "finalize", "release":
+		q.Verb, q.Mark, q.ContentType, q.Body = "patch", "", "application/merge-patch+json", released()
+		if s.Op == "finalize" {
+			q.Body = object{"metadata": object{"finalizers": []string{"storm.test/wait"}}}
+		}
+	case "delete":
+		q.Mark = ""
+	case "deletecollection":
+		q.Name, q.Mark = "", ""
 	case "list":
 		q.Namespace, q.Name, q.Mark = "", "", ""
 	}
 	c.Do(q)
+}
+
+// released takes the finalizers of a custom object away, and makes it small enough for
+// every form of its definition.
+func released() object {
+	return object{"metadata": object{"finalizers": nil}, "spec": object{"size": 1}}
+}
+
+// release takes the finalizers of all objects of a kind away, and returns the objects.
+func release(c *stage.Client, kind stage.Kind) []*record.Object {
+	w := stage.Watching{Kind: kind, Plain: true, Into: new(history.Recorder)}
+	_, all := c.List(w, 0)
+	for _, o := range all {
+		if len(o.Meta.Finalizers) > 0 {
+			c.Do(stage.Request{Verb: "patch", Kind: kind, Namespace: o.Meta.Namespace, Name: o.Meta.Name, ContentType: "application/merge-patch+json",
+				Body: released()})
+		}
+	}
+	_, all = c.List(w, 0)
+	return all
 }
 
 // goneLimit bounds the end of a deletion at rest; writableLimit the time of a write to a
@@ -135,6 +186,7 @@ func restDefinitions(ctx context.Context, c *stage.Client) {
 	for i := range definitionCount {
 		kind := custom("d", i, "v1")
 		def := stage.Request{Verb: "get", Kind: stage.KindOf("customresourcedefinitions"), Name: definitionName(kind)}
+		c.Rest(kind.Resource, release(c, kind))
 		call := c.Do(def)
 		for end := time.Now().Add(goneLimit); call.Object != nil && call.Object.Meta.DeletionTimestamp != ""; call = c.Do(def) {
 			if time.Now().After(end) {

@@ -19,7 +19,7 @@ func faults() Area {
 }
 
 func doFaults(ctx context.Context, c *stage.Client, s program.Step) {
-	c.Fault(func() {
+	c.Alone("faults", func() {
 		switch {
 		case s.Op == "hangup":
 			c.Hangup()

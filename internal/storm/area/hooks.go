@@ -30,7 +30,7 @@ func hooks() Area {
 }
 
 // hookLimit is the time that a webhook has; some take longer.
-const hookLimit = 1
+const hookLimit = promise.WebhookLimit
 
 // webhooks is a server for webhooks of this process.
 var webhooks = sync.OnceValue(func() *httptest.Server {
@@ -58,7 +58,7 @@ func review(w http.ResponseWriter, r *http.Request) {
 	case "slow":
 		select {
 		case <-r.Context().Done():
-		case <-time.After(hookLimit*time.Second + 200*time.Millisecond):
+		case <-time.After(hookLimit + 200*time.Millisecond):
 		}
 	case "sluggish":
 		time.Sleep(20 * time.Millisecond)
@@ -98,7 +98,7 @@ func hooked(n int, mutating bool) []object {
 		path = of(n, "sluggish", "fail", "mutate", "mutate")
 	}
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return []object{{"name": "one.storm.test", "failurePolicy": "Ignore", "timeoutSeconds": hookLimit, "sideEffects": "None",
+	return []object{{"name": "one.storm.test", "failurePolicy": "Ignore", "timeoutSeconds": int(hookLimit / time.Second), "sideEffects": "None",
 		"admissionReviewVersions": []string{"v1"},
 		"clientConfig":            object{"url": s.URL + "/" + path, "caBundle": authority},
 		"rules": []object{{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"configmaps", "services"},

@@ -2,6 +2,7 @@ package promise
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/storm/record"
 )
@@ -13,6 +14,11 @@ func answered(r *record.Record) (wrong []string) {
 		switch c := &r.Calls[i]; {
 		case c.Code == 0 && !r.Restarted:
 			wrong = append(wrong, fmt.Sprintf("%s of %s at %s had no answer after %s: %s", c.Verb, c.Key(), c.Began, c.Ended-c.Began, c.Message))
+		case c.Resource == Things: // another server's
+		case c.Code == http.StatusGatewayTimeout:
+			if what := overtaken(r, c); what != "" {
+				wrong = append(wrong, fmt.Sprintf("%s of %s at %s had no end after %s: %s", c.Verb, c.Key(), c.Began, c.Ended-c.Began, what))
+			}
 		case c.Code >= 500 && !(r.Restarted && c.Code == 503):
 			wrong = append(wrong, fmt.Sprintf("%s of %s at %s: %d after %s: %s", c.Verb, c.Key(), c.Began, c.Code, c.Ended-c.Began, c.Message))
 		case c.Done() && c.Object == nil && c.Message != "":

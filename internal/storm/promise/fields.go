@@ -8,7 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/storm/record"
 )
 
-// Hooked is the label that webhooks set: nobody owns the changes of admission.
+// Hooked is the label that webhooks set, and the begin of those of policies: nobody owns the
+// changes of admission.
 const Hooked = "hooked"
 
 // fields compares the labels, annotations and data of config maps with the fields that
@@ -37,7 +38,7 @@ func fields(r *record.Record) (wrong []string) {
 				}
 			}
 			for name := range part.has {
-				if !owned[name] && name != Hooked {
+				if !owned[name] && !strings.HasPrefix(name, Hooked) {
 					wrong = append(wrong, fmt.Sprintf("%s@%d: nobody owns %v %s", e.Key(), e.Revision, part.path, name))
 				}
 				delete(owned, name)

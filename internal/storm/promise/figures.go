@@ -12,6 +12,7 @@ const (
 	moreGoroutines  = 40
 	moreDescriptors = 20
 	moreHeap        = 48 << 20
+	moreViews       = 0
 )
 
 // Grown tells by what the figures of a server at rest are above earlier ones.
@@ -22,6 +23,7 @@ func Grown(before, after record.Figures) (wrong []string) {
 	}{
 		{"goroutines", before.Goroutines, after.Goroutines, moreGoroutines},
 		{"open files", before.Descriptors, after.Descriptors, moreDescriptors},
+		{"open views", before.Views, after.Views, moreViews},
 		{"bytes of the heap", before.Heap, after.Heap, moreHeap},
 	} {
 		if f.after > f.before+f.may {

@@ -39,8 +39,8 @@ func linear(r *record.Record) (wrong []string) {
 				operations = append(operations, operation(c))
 			}
 		}
-		if result := porcupine.CheckOperationsTimeout(registers(), operations, linearTime); result == porcupine.Illegal {
-			wrong = append(wrong, fmt.Sprintf("%s: no order explains its %d calls: %s", key, len(operations), excerpt(operations)))
+		if result := porcupine.CheckOperationsTimeout(registers(r), operations, linearTime); result == porcupine.Illegal {
+			wrong = append(wrong, fmt.Sprintf("%s: no order explains its %d calls: %s", key, len(operations), excerpt(r, operations)))
 		}
 	}
 	return wrong
@@ -56,13 +56,13 @@ func operation(c *record.Call) porcupine.Operation {
 
 // excerpt are the calls up to the first that cannot be explained together with those
 // before it.
-func excerpt(all []porcupine.Operation) string {
+func excerpt(r *record.Record, all []porcupine.Operation) string {
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) })
 	n := 0
 	for low, high := 1, len(all); low <= high; {
 		n = (low + high) / 2
-		if porcupine.CheckOperationsTimeout(registers(), all[:n], linearTime/4) == porcupine.Illegal {
+		if porcupine.CheckOperationsTimeout(registers(r), all[:n], linearTime/4) == porcupine.Illegal {
 			high = n - 1
 		} else {
 			low = n + 1
@@ -99,12 +99,14 @@ type register struct {
 	exists           bool
 	mark             string
 	revision, newest uint64
+	// migrated is set when a migration may give the state another revision at any time.
+	migrated bool
 }
 
 // registers is the model of one object for porcupine.
-func registers() porcupine.Model {
+func registers(of *record.Record) porcupine.Model {
 	m := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{register{}} },
+		Init: func() []any { return []any{register{migrated: of.Migrated}} },
 		Step: func(state, input, _ any) (next []any) {
 			for _, r := range state.(register).after(input.(*record.Call)) {
 				next = append(next, r)
@@ -117,12 +119,12 @@ func registers() porcupine.Model {
 
 // after are the states that are possible after a call; none when its answer is not.
 func (r register) after(c *record.Call) []register {
-	gone := register{newest: r.newest}
+	gone := register{newest: r.newest, migrated: r.migrated}
 	if c.Verb == "deletecollection" {
 		return []register{r, gone}
 	}
 	now := r
-	if c.Precondition > 0 && r.exists && r.revision == 0 && c.Precondition > r.newest {
+	if c.Precondition > 0 && r.mayHave(c.Precondition) {
 		now.revision, now.newest = c.Precondition, c.Precondition // the unanswered write may have that revision
 	}
 	wanted := c.Precondition == 0 || now.revision == c.Precondition
@@ -131,10 +133,10 @@ func (r register) after(c *record.Call) []register {
 	switch {
 	case c.Verb == "get":
 	case c.Verb == "delete" && r.exists && wanted:
-		does = []register{{newest: now.newest}}
+		does = []register{{newest: now.newest, migrated: r.migrated}}
 	case c.Verb == "delete":
 	case !r.exists && made, r.exists && wanted && c.Verb != "create":
-		does = []register{{exists: true, mark: c.Mark, newest: now.newest}}
+		does = []register{{exists: true, mark: c.Mark, newest: now.newest, migrated: r.migrated}}
 	}
 	switch code := c.Code; {
 	case code == 0 || code >= 500:
@@ -157,6 +159,11 @@ func (r register) after(c *record.Call) []register {
 	return does
 }
 
+// mayHave reports whether the state may have got another revision than the known one.
+func (r register) mayHave(revision uint64) bool {
+	return r.exists && (r.revision == 0 || r.migrated) && revision > r.newest
+}
+
 func (r register) iff(possible bool) []register {
 	if possible {
 		return []register{r}
@@ -166,7 +173,7 @@ func (r register) iff(possible bool) []register {
 
 // seen is the register after a get has shown an object.
 func (r register) seen(o *record.Object) []register {
-	if r.exists && r.revision == 0 && o != nil && o.Revision > r.newest {
+	if o != nil && r.mayHave(o.Revision) {
 		r.revision, r.newest = o.Revision, o.Revision
 	}
 	return r.iff(o != nil && r.exists && r.revision == o.Revision && r.mark == mark(o))

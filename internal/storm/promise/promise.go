@@ -19,7 +19,7 @@ type Promise struct {
 func All() []Promise {
 	return []Promise{
 		{"timely", "Every request ends within its time.", timely},
-		{"answered", "No answer is a mistake of the server: a write is done or refused with its reason.", answered},
+		{"answered", "No answer is a mistake of the server: a write is done or refused with its reason, or webhooks review it anew until its time ends.", answered},
 		{"linear", "The answers about one object are those of one order of all requests, and each acknowledged write is in it.", linear},
 		{"streams", "A watch of custom objects shows each change once and in order, each acknowledged write, and the same as the others.", streams},
 		{"ended", "A watch ends with its definition, after the DELETED events of all its objects, and not before.", ended},
@@ -36,10 +36,16 @@ func All() []Promise {
 		{"revoked", "A right that was taken away before a request began does not count for it.", revoked},
 		{"granted", "A right that was given before a request began counts for it.", granted},
 		{"fields", "The managers of an object own exactly the fields that it has.", fields},
+		{"obeyed", "A policy that is there from the begin of a write to its commit is obeyed, and no other one.", obeyed},
+		{"limited", "A pod has the defaults and the bounds of the limit range that is there while it is made.", limited},
+		{"routed", "An extension server answers for its group while it is registered, and not before or after.", routed},
+		{"applied", "After an apply its manager owns exactly the fields that it had.", applied},
+		{"valid", "At rest a custom object passes the schema of its definition, or was not written since that changed.", valid},
 		{"bound", "A pod is bound once.", bound},
 		{"budgeted", "A budget never allows less than no disruption.", budgeted},
 		{"stored", "An object in an answer is a state that the watches show.", stored},
-		{"returned", "At rest the server has as many goroutines, open files and bytes as before.", returned},
+		{"copied", "A backup holds the state at one revision, with everything that was acknowledged before it began.", copied},
+		{"returned", "At rest the server has as many goroutines, open files, views of the store and bytes as before.", returned},
 		{"stops", "The server stops within its time when it is asked to.", stops},
 	}
 }

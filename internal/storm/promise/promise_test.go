@@ -89,9 +89,16 @@ func example() *record.Record {
 	}
 	wrote := record.Call{Verb: "patch", Resource: "d0s", Namespace: "red", Name: "a", Mark: "x", Began: 5, Ended: 6, Code: 200,
 		Object: made("d0s", "red", "a", "u-a", 15, fmt.Sprintf(`meta:"annotations":{%q:"x"}`, history.MarkAnnotation))}
+	bound := func(revision int) *record.Object {
+		return made("rolebindings", "red", Binding+"ann", "u-ann", revision, "")
+	}
 	binding := func(began int, verb string, code int) record.Call {
-		return record.Call{Verb: verb, Resource: "rolebindings", Namespace: "red", Name: Binding + "ann", Code: code, Began: time.Duration(began),
+		c := record.Call{Verb: verb, Resource: "rolebindings", Namespace: "red", Name: Binding + "ann", Code: code, Began: time.Duration(began),
 			Ended: time.Duration(began + 5)}
+		if verb == "create" {
+			c.Object = bound(47 + began/10)
+		}
+		return c
 	}
 	ask := func(began, code int) record.Call {
 		c := call(began, "get", "any", "", code, nil)
@@ -100,7 +107,7 @@ func example() *record.Record {
 	}
 	managed := made("configmaps", "red", "managed", "u-managed", 80,
 		`meta:"labels":{"app":"web"},"managedFields":[{"manager":"a","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}]`)
-	return &record.Record{
+	r := &record.Record{
 		History: &history.History{},
 		Calls: []record.Call{
 			call(1, "create", "m-0", "m1", 201, marked("m-0", 5, "m1")), call(3, "get", "m-0", "", 200, marked("m-0", 5, "m1")),
@@ -116,6 +123,7 @@ func example() *record.Record {
 			add(serving("s", 30, "10.9.0.2", 30001)), gone(again(serving("s", 31, "10.9.0.2", 30001), 31)), add(serving("v", 32, "10.9.0.2", 30001)),
 			add(owner), add(dependent), gone(again(owner, 42)), gone(again(dependent, 43)), add(stays), add(kept), add(managed), add(marked("m-0", 5,
 				"m1")), mod(marked("m-0", 6, "m2")), add(pod(90, "")), mod(pod(91, "n1")),
+			add(made("roles", "red", Reader, "u-role", 16, `"rules":[{"resources":["configmaps"]}]`)), add(bound(50)), gone(bound(51)), add(bound(54)),
 			add(green2), add(quota(101, 0)), mod(quota(200, 1)), add(inside2),
 		},
 		Streams: []record.Stream{
@@ -125,6 +133,8 @@ func example() *record.Record {
 		},
 		Rest: map[string][]*record.Object{"resourcequotas": {quota(200, 1)}, "podtemplates": {inside2, kept}, "configmaps": {stays}},
 	}
+	admit(r)
+	return r
 }
 
 // TestPromises plants one fault at a time into the example, and each is found.
@@ -211,17 +221,45 @@ func TestPromises(t *testing.T) {
 			r.Tape = append(r.Tape, add(waits), gone(waits))
 		}},
 		{"revoked", "a right counts after it was taken away", func(r *record.Record) { r.Calls[ask60(r)].Code = 404 }},
+		{"revoked", "a right counts that a role has no more", func(r *record.Record) {
+			r.Tape[tape(r, "ADDED", "roles/red/reader")].Content["rules"] = nil
+		}},
 		{"granted", "a right that was given does not count", func(r *record.Record) { r.Calls[len(r.Calls)-2].Code = 403 }},
 		{"fields", "a field without an owner", func(r *record.Record) {
 			r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.ManagedFields[0].Fields = nil
 		}},
 		{"fields", "an owner of no field", func(r *record.Record) { r.Tape[tape(r, "ADDED", "configmaps/red/managed")].Meta.Labels = nil }},
+		{"obeyed", "a policy is not obeyed", func(r *record.Record) { callOf(r, "k2").Object.Meta.Labels["app"] = "db" }},
+		{"obeyed", "a policy changes nothing", func(r *record.Record) { delete(callOf(r, "k2").Object.Meta.Labels, "hooked0") }},
+		{"obeyed", "a policy is obeyed that is not there", func(r *record.Record) { without(r, "ADDED", "validatingadmissionpolicybindings//rule-0") }},
+		{"limited", "a default is missing", func(r *record.Record) { without(r, "ADDED", "limitranges/red/range") }},
+		{"limited", "a bound does not count", func(r *record.Record) {
+			callOf(r, "k3").Variant, callOf(r, "k3").Object = "300m", limitedPod(312, "300m")
+		}},
+		{"limited", "a bound counts that is not there", func(r *record.Record) {
+			r.Calls = append(r.Calls, record.Call{Verb: "create", Resource: "pods", Namespace: "blue", Name: "l-1", Code: 403, Message: "maximum cpu usage"})
+		}},
+		{"routed", "an extension server is not asked", func(r *record.Record) { r.Calls = append(r.Calls, thing(114, 404, "")) }},
+		{"routed", "an extension server is asked that is not registered", func(r *record.Record) { without(r, "ADDED", "apiservices//v1.x0.extension.test") }},
+		{"routed", "an answer to another request", func(r *record.Record) { r.Calls = append(r.Calls, thing(114, 200, "k8")) }},
+		{"applied", "a manager owns less than it applied", func(r *record.Record) { callOf(r, "k2").Object.Meta.ManagedFields = nil }},
+		{"applied", "a manager owns more than it applied", func(r *record.Record) { callOf(r, "k2").Set = callOf(r, "k2").Set[1:] }},
+		{"valid", "an object is stored that its schema refuses", func(r *record.Record) { r.Rest["d2s"][1] = sized(321, 6) }},
+		{"answered", "a write has no end though nobody disturbs it", func(r *record.Record) { r.Calls[14].Name, r.Calls[15].Name = "other", "other" }},
+		{"answered", "a write ends before its time", func(r *record.Record) { r.Limit = 11 * time.Second }},
+		{"answered", "a write has no end, and no webhook reviews it", func(r *record.Record) { r.Calls[11].Code = 409 }},
+		{"returned", "a view of the store stays", func(r *record.Record) {
+			r.Before, r.After = record.Figures{Goroutines: 100}, record.Figures{Goroutines: 100, Views: 1}
+		}},
 		{"bound", "two bindings of one pod", func(r *record.Record) { r.Calls = append(r.Calls, r.Calls[len(r.Calls)-1]) }},
 		{"bound", "a pod moves", func(r *record.Record) { r.Tape = append(r.Tape, mod(pod(92, "n2"))) }},
 		{"budgeted", "a budget is overdrawn", func(r *record.Record) {
 			r.Tape = append(r.Tape, add(made("poddisruptionbudgets", "red", "b", "u-b", 93, `"status":{"disruptionsAllowed":-1}`)))
 		}},
 		{"stored", "an acknowledged write is lost", func(r *record.Record) { without(r, "MODIFIED", "configmaps/red/m-0") }},
+		{"copied", "a backup lacks an object", func(r *record.Record) { delete(r.Backups[0].Objects, "namespaces//red") }},
+		{"copied", "a backup has a later state", func(r *record.Record) { r.Backups[0].Objects["namespaces//red"] = 9 }},
+		{"copied", "a backup is too old", func(r *record.Record) { r.Backups[0].NotBefore = 4 }},
 		{"returned", "goroutines stay", func(r *record.Record) {
 			r.Before, r.After = record.Figures{Goroutines: 100}, record.Figures{Goroutines: 300}
 		}},
@@ -253,6 +291,10 @@ func TestUnanswered(t *testing.T) {
 		if wrong := linear(&record.Record{Calls: calls}); len(wrong) > 0 {
 			t.Errorf("%s: %v", name, wrong)
 		}
+	}
+	rewritten := []record.Call{create, call(5, "get", "m-0", "", 200, marked("m-0", 7, "m1"))}
+	if linear(&record.Record{Calls: rewritten, Migrated: true}) != nil || linear(&record.Record{Calls: rewritten}) == nil {
+		t.Error("only a migration gives a state another revision")
 	}
 	both := []record.Call{create, lost, call(5, "get", "m-0", "", 200, marked("m-0", 6, "m2")), call(7, "get", "m-0", "", 200, marked("m-0", 5, "m1"))}
 	if linear(&record.Record{Calls: both}) == nil {

@@ -4,58 +4,54 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/capstan-dev/capstan/internal/history"
 	"github.com/capstan-dev/capstan/internal/storm/record"
 )
 
-// Binding is the beginning of the names of bindings; the name of their user follows.
-const Binding = "reads-"
+// Binding is the begin of the names of bindings to the role Reader; the name of their user
+// follows. They are in the namespace RightSpace.
+const (
+	Binding    = "reads-"
+	Reader     = "reader"
+	RightSpace = "red"
+)
 
-// bindings are the calls that made or deleted the binding of a user, or perhaps did.
-func bindings(r *record.Record, user, verb string) (all []*record.Call) {
-	for i := range r.Calls {
-		if c := &r.Calls[i]; c.Resource == "rolebindings" && c.Name == Binding+user && c.Verb == verb && (c.Done() || c.Code == 0) {
-			all = append(all, c)
-		}
+// allows reports whether a binding and its role give their right: the role has the
+// resource in its only rule.
+func allows(right []*record.Object) bool {
+	binding, role := right[0], right[1]
+	if binding == nil || role == nil {
+		return false
 	}
-	return all
+	resources, _ := item(role, []string{"rules"}, "resources").([]any)
+	return len(resources) == 1 && resources[0] == "configmaps"
 }
 
+// revoked looks for answers to users who had no right at any time while they asked.
 func revoked(r *record.Record) []string {
-	return decided(r, "delete", "create", func(code int) bool { return code == http.StatusOK || code == http.StatusNotFound })
+	return decided(r, func(c *record.Call, states [][]*record.Object) bool {
+		return (c.Done() || c.Code == http.StatusNotFound) && !some(states, allows)
+	})
 }
 
+// granted looks for refusals of users who had a right all the time while they asked.
 func granted(r *record.Record) []string {
-	return decided(r, "create", "delete", func(code int) bool { return code == http.StatusForbidden })
+	return decided(r, func(c *record.Call, states [][]*record.Object) bool {
+		return c.Code == http.StatusForbidden && every(states, allows)
+	})
 }
 
-// decided looks for answers that contradict the last change of a binding: one that was
-// acknowledged before the request began, and that no opposite change can follow before
-// the answer.
-func decided(r *record.Record, last, opposite string, contradicts func(code int) bool) (wrong []string) {
-	changes := make(map[string][2][]*record.Call)
+func decided(r *record.Record, contradicts func(*record.Call, [][]*record.Object) bool) (wrong []string) {
+	o := newOrder(r)
 	for i := range r.Calls {
-		ask := &r.Calls[i]
-		if ask.User == "" || !contradicts(ask.Code) {
+		c := &r.Calls[i]
+		if c.User == "" || c.Resource != "configmaps" || c.Namespace != RightSpace {
 			continue
 		}
-		of, known := changes[ask.User]
-		if !known {
-			of = [2][]*record.Call{bindings(r, ask.User, last), bindings(r, ask.User, opposite)}
-			changes[ask.User] = of
-		}
-		for _, change := range of[0] {
-			if !change.Done() || change.Ended >= ask.Began {
-				continue
-			}
-			undone := false
-			for _, c := range of[1] {
-				undone = undone || (c.Ended > change.Began || c.Code == 0) && c.Began < ask.Ended
-			}
-			if !undone {
-				wrong = append(wrong, fmt.Sprintf("the %s of %s's binding was acknowledged at %s, a request at %s was answered with %d", last,
-					ask.User, change.Ended, ask.Began, ask.Code))
-				break
-			}
+		binding, role := history.Key("rolebindings", RightSpace, Binding+c.User), history.Key("roles", RightSpace, Reader)
+		if contradicts(c, o.answered(c, binding, role)) {
+			wrong = append(wrong, fmt.Sprintf("%s asked from %s to %s and was answered %d, its binding and role were otherwise between revisions %d and %d",
+				c.User, c.Began, c.Ended, c.Code, o.before(c.Began), o.after(c.Ended)))
 		}
 	}
 	return wrong

@@ -22,6 +22,9 @@ type Call struct {
 	Mark         string // of a write
 	Precondition uint64 // resourceVersion that a write requires, 0 for none
 	Variant      string // propagation policy, patch type and the like
+	Manager      string // the field manager that the client names, "" for none
+	// Set are the fields of the body of an apply, as paths in order.
+	Set          []string
 	Began, Ended time.Duration
 	// Code is the status of the answer, 0 when there was none: the write happened or not.
 	Code    int
@@ -45,9 +48,17 @@ type Event struct {
 // Probe is a question asked at rest whose answer breaks a promise.
 type Probe struct{ Promise, Text string }
 
+// Backup has the objects of built-in kinds in a backup of the store.
+type Backup struct {
+	Name      string
+	Revision  uint64            // the newest one
+	NotBefore uint64            // acknowledged before it was asked for
+	Objects   map[string]uint64 // revisions by key
+}
+
 // Figures are those of the process.
 type Figures struct {
-	Goroutines, Descriptors, Heap float64
+	Goroutines, Descriptors, Heap, Views float64
 }
 
 // Stream is a watch of all objects of one definition, from their state.
@@ -80,6 +91,12 @@ type Record struct {
 	Late   []Late
 	// Before and After are figures of a server that rests.
 	Before, After Figures
+	// Limit is the time that a request has, and Stood all the time that the process stood
+	// still.
+	Limit, Stood time.Duration
+	Backups      []Backup
+	// Migrated is set when stored objects were rewritten.
+	Migrated bool
 	// Restarted is set when several processes were the server, one after the other.
 	Restarted bool
 	Exit      string // the mistake in the end of the process, "" for none

@@ -92,6 +92,8 @@ func (s *Site) Figures(ctx context.Context) (f record.Figures, err error) {
 			f.Goroutines = n
 		case "process_open_fds":
 			f.Descriptors = n
+		case "capstan_store_open_readers":
+			f.Views = n
 		case "go_memstats_heap_alloc_bytes":
 			f.Heap = n
 		}

@@ -37,6 +37,8 @@ type Options struct {
 	Binary string
 	Memory bool   // keep objects in memory
 	Dir    string // for the server's files and its log
+	// History is the time for which old revisions can be read.
+	History time.Duration
 }
 
 // Site is a server that can be stopped, killed and started again.
@@ -50,6 +52,10 @@ type Site struct {
 	failed error         // how it ended
 	paused time.Duration // all the time that the process stood still
 	stands time.Time     // since when it stands still
+	// keys are the providers of the file with the keys of the store, the oldest first, and
+	// rotations is the number of all that there were.
+	keys      []string
+	rotations int
 }
 
 // Start runs the server and waits until it is ready.
@@ -66,6 +72,12 @@ func Start(ctx context.Context, o Options) (*Site, error) {
 		if err := os.WriteFile(filepath.Join(o.Dir, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.Rotate(false); err != nil {
+		return nil, err
+	}
+	if _, err := s.Certify(); err != nil {
+		return nil, err
 	}
 	return s, s.Launch(ctx)
 }
@@ -95,12 +107,14 @@ func (s *Site) flags() []string {
 		"20", "--audit-log-maxbackup", "1",
 		"--service-cluster-ip-range", Range, "--service-node-port-range", fmt.Sprintf("%d+%d", FirstPort, NodePorts),
 		"--enable-admission-plugins", "OwnerReferencesPermissionEnforcement,NodeRestriction",
-		"--request-timeout", RequestLimit.String(), "--shutdown-timeout", "5s", "--history", "2m", "--max-requests-inflight", "400",
-		"--max-mutating-requests-inflight", "400"}
+		"--request-timeout", RequestLimit.String(), "--shutdown-timeout", "5s", "--history", s.History.String(), "--max-requests-inflight", "400",
+		"--max-mutating-requests-inflight", "400", "--runtime-config", "api/all=true",
+		"--encryption-provider-config", s.EncryptionFile(), "--encryption-provider-config-automatic-reload",
+		"--tls-cert-file", filepath.Join(s.Dir, "tls.crt"), "--tls-private-key-file", filepath.Join(s.Dir, "tls.key")}
 	if s.Memory {
 		return append(flags, "--in-memory", "--write-kubeconfig", filepath.Join(s.Dir, "admin.kubeconfig"))
 	}
-	return append(flags, "--data-dir", filepath.Join(s.Dir, "data"))
+	return append(flags, "--data-dir", s.DataDir())
 }
 
 // Launch starts the process, again perhaps, and waits until it is ready.

@@ -67,7 +67,10 @@ func (q *Request) path() string {
 // Do sends a request and notes it. A write of a built-in object goes into the history.
 func (c *Client) Do(q Request) record.Call {
 	call := record.Call{Client: c.ID, User: c.User, Verb: q.Verb, Resource: q.Kind.Resource, Namespace: q.Namespace, Name: q.Name, Sub: q.Sub,
-		Mark: q.Mark, Precondition: q.Precondition, Variant: q.Variant}
+		Mark: q.Mark, Precondition: q.Precondition, Variant: q.Variant, Manager: q.Query.Get("fieldManager")}
+	if q.Verb == "apply" && q.Mark != "" {
+		call.Set = fields(q.Body)
+	}
 	newest := c.Journal.Recorder.Newest()
 	call.Began = c.Journal.Now()
 	code, text, err := c.Send(methods[q.Verb], q.path(), q.ContentType, q.Body)
@@ -99,7 +102,7 @@ func (c *Client) Do(q Request) record.Call {
 // deletion takes more than its request, and those that the server changes while it
 // answers, are judged by their events.
 func (c *Client) note(call *record.Call, newest uint64, text []byte) {
-	if !call.Done() || call.Resource != "configmaps" && call.Resource != "podtemplates" || call.Sub != "" {
+	if !call.Done() || call.Mark == "" || call.Resource != "configmaps" && call.Resource != "podtemplates" || call.Sub != "" {
 		return
 	}
 	w := history.Write{NotBefore: newest, Precondition: call.Precondition}
@@ -130,6 +133,15 @@ func message(text []byte) string {
 
 // Send sends a request and reads its answer. The error is that of a lost connection.
 func (c *Client) Send(method, path, contentType string, body any) (code int, text []byte, err error) {
+	return c.send(method, path, contentType, "", body)
+}
+
+// Accept gets an answer in a form.
+func (c *Client) Accept(form, path string) (code int, text []byte, err error) {
+	return c.send(http.MethodGet, path, "", form, nil)
+}
+
+func (c *Client) send(method, path, contentType, accept string, body any) (code int, text []byte, err error) {
 	var content []byte
 	switch b := body.(type) {
 	case nil:
@@ -153,6 +165,9 @@ func (c *Client) Send(method, path, contentType string, body any) (code int, tex
 	}
 	if content != nil {
 		req.Header.Set("Content-Type", contentType)
+	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token())
 	req.Header.Set("User-Agent", "storm/"+fmt.Sprint(c.ID))

@@ -6,17 +6,18 @@ import (
 	"github.com/capstan-dev/capstan/internal/storm/record"
 )
 
-// mostFaults bounds the faults of one storm: each takes time from the clients.
-const mostFaults = 8
+// mostAlone bounds the actions of each kind on the process in one storm: they take time
+// from the clients.
+const mostAlone = 8
 
-// Fault does something to the process, one thing at a time and not more often than is
+// Alone does something to the process, one thing at a time and not more often than is
 // useful.
-func (s *Stage) Fault(do func()) {
+func (s *Stage) Alone(kind string, do func()) {
 	if !s.fault.TryLock() {
 		return
 	}
 	defer s.fault.Unlock()
-	if s.faults++; s.faults <= mostFaults {
+	if s.alone[kind]++; s.alone[kind] <= mostAlone {
 		do()
 	}
 }

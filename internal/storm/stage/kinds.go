@@ -38,6 +38,12 @@ var Builtin = []Kind{
 	{"poddisruptionbudgets", "PodDisruptionBudget", "policy", "v1", true},
 	{"roles", "Role", "rbac.authorization.k8s.io", "v1", true},
 	{"rolebindings", "RoleBinding", "rbac.authorization.k8s.io", "v1", true},
+	{"limitranges", "LimitRange", "", "v1", true},
+	{"validatingadmissionpolicies", "ValidatingAdmissionPolicy", "admissionregistration.k8s.io", "v1", false},
+	{"validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", "admissionregistration.k8s.io", "v1", false},
+	{"mutatingadmissionpolicies", "MutatingAdmissionPolicy", "admissionregistration.k8s.io", "v1", false},
+	{"mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", "admissionregistration.k8s.io", "v1", false},
+	{"apiservices", "APIService", "apiregistration.k8s.io", "v1", false},
 	{"customresourcedefinitions", "CustomResourceDefinition", "apiextensions.k8s.io", "v1", false},
 }
 

@@ -29,7 +29,7 @@ type Stage struct {
 	transports [2]*http.Transport
 	followers  sync.WaitGroup
 	fault      sync.Mutex
-	faults     int // under fault
+	alone      map[string]int // how often, under fault
 	dumped     sync.Once
 	tapes      map[string]*history.Watch // the last one of each kind, under the journal's lock
 	until      uint64                    // the revision up to which they have shown everything
@@ -39,7 +39,7 @@ type Stage struct {
 // New returns the stage on a server.
 func New(s *site.Site) *Stage {
 	return &Stage{Site: s, Journal: record.NewJournal(), transports: [2]*http.Transport{site.Transport(false), site.Transport(true)},
-		tapes: make(map[string]*history.Watch)}
+		tapes: make(map[string]*history.Watch), alone: make(map[string]int)}
 }
 
 // Mark is a new text, which tells a write from all others.

@@ -83,12 +83,7 @@ func (s *Stage) Finish(limit time.Duration) {
 		if list != nil && (s.until == 0 || list.Revision < s.until) {
 			s.until = list.Revision
 		}
-		s.Journal.With(func(r *record.Record) {
-			if r.Rest == nil {
-				r.Rest = make(map[string][]*record.Object)
-			}
-			r.Rest[kind.Resource] = items
-		})
+		s.Rest(kind.Resource, items)
 		for _, o := range items {
 			want[o.Key()] = o.Revision
 		}
@@ -96,6 +91,16 @@ func (s *Stage) Finish(limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end) && !s.shown(want); {
 		time.Sleep(retry)
 	}
+}
+
+// Rest notes the objects of a resource at rest.
+func (s *Stage) Rest(resource string, items []*record.Object) {
+	s.Journal.With(func(r *record.Record) {
+		if r.Rest == nil {
+			r.Rest = make(map[string][]*record.Object)
+		}
+		r.Rest[resource] = items
+	})
 }
 
 func (s *Stage) shown(want map[string]uint64) bool {

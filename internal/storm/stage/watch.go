@@ -22,6 +22,7 @@ type Watching struct {
 	Namespace string
 	Selector  string // app=VALUE, "" for none
 	From      uint64 // 0 for the state
+	At        uint64 // the revision of a list, 0 for the newest
 	Base      *history.List
 	Continues *history.Watch
 	Seconds   int // timeoutSeconds, 0 for none
@@ -68,29 +69,24 @@ func (c *Client) Watch(ctx context.Context, w Watching) (*history.Watch, error) 
 	notBefore := w.Into.Newest()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+w.Kind.Path(w.Namespace)+"?"+q.Encode(), nil)
+	answer, err := c.open(ctx, w.Kind.Path(w.Namespace)+"?"+q.Encode())
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token())
-	resp, err := c.transports[c.ID&1].RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
+	defer answer.close()
 	name := fmt.Sprintf("%d of client %d", c.marks.Add(1), c.ID)
 	record := &history.Watch{Options: w.options(), Name: name, From: w.From, NotBefore: notBefore, Base: w.Base, Continues: w.Continues, Kept: 1 << 62}
 	switch {
-	case resp.StatusCode == http.StatusGone:
+	case answer.code == http.StatusGone:
 		return nil, errExpired
-	case resp.StatusCode != http.StatusOK:
+	case answer.code != http.StatusOK:
 		return nil, errRefused
 	}
 	if w.Opened != nil && !w.Opened(record) {
 		return nil, errLeft
 	}
 	w.Into.Watch(record)
-	err = w.read(resp.Body, record)
+	err = w.read(answer, record)
 	record.Cut = !errors.Is(err, errEnded)
 	if record.Cut && w.From == 0 && !slices.ContainsFunc(record.Events, func(e history.Event) bool { return e.Type != history.Added }) {
 		record.Events, record.NotBefore = nil, 0 // perhaps some of the initial events only, which say nothing
@@ -99,24 +95,27 @@ func (c *Client) Watch(ctx context.Context, w Watching) (*history.Watch, error) 
 }
 
 // read reads the events of a watch.
-func (w *Watching) read(body io.Reader, into *history.Watch) error {
+func (w *Watching) read(from *stream, into *history.Watch) error {
 	changed := false
-	for d := json.NewDecoder(body); ; {
+	for {
 		var e struct {
 			Type   string
 			Object json.RawMessage
 		}
-		switch err := d.Decode(&e); {
-		case err == io.EOF:
+		text, err := from.next()
+		if err == io.EOF {
 			return errEnded
-		case err != nil:
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &e)
+		}
+		if err != nil {
 			return err
 		}
 		if e.Type == "ERROR" {
 			return errExpired
 		}
 		event := history.Event{Type: e.Type}
-		var err error
 		if event.State, err = w.state(e.Object, e.Type == history.Bookmark); err != nil {
 			return err
 		}
@@ -157,6 +156,11 @@ func (w *Watching) state(text []byte, bookmark bool) (history.State, error) {
 func (c *Client) List(w Watching, page int) (*history.List, []*record.Object) {
 	l := &history.List{Options: w.options(), NotBefore: w.Into.Newest()}
 	q := Request{Verb: "list", Kind: w.Kind, Namespace: w.Namespace, Query: url.Values{}}
+	if w.At > 0 {
+		l.NotBefore = 0
+		q.Query.Set("resourceVersion", strconv.FormatUint(w.At, 10))
+		q.Query.Set("resourceVersionMatch", "Exact")
+	}
 	if w.Selector != "" {
 		q.Query.Set("labelSelector", w.Selector)
 	}
@@ -190,5 +194,7 @@ func (c *Client) List(w Watching, page int) (*history.List, []*record.Object) {
 			return l, all
 		}
 		q.Query.Set("continue", answer.Metadata.Continue)
+		q.Query.Del("resourceVersion")
+		q.Query.Del("resourceVersionMatch")
 	}
 }

@@ -10,18 +10,18 @@ import (
 
 // original is an object as a webhook gets it. The converted one keeps its name and
 // metadata.
-type original struct{ doc *document.Document }
+type original struct {
+	doc  *document.Document
+	size int // of its text
+}
 
 func readOriginal(text []byte) (*original, error) {
-	doc, err := document.DecodeAny(text, document.Limits{MaxNodes: maxNodes})
+	doc, err := document.DecodeAny(text, document.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("an object to convert: %w", err)
 	}
-	return &original{doc}, nil
+	return &original{doc, len(text)}, nil
 }
-
-// maxNodes bounds the values of one object. The bytes of an answer are bounded.
-const maxNodes = 1 << 22
 
 func (o *original) apiVersion() string { return o.doc.Root().Get("apiVersion").Text() }
 func (o *original) kind() string       { return o.doc.Root().Get("kind").Text() }
@@ -31,10 +31,16 @@ func (o *original) failed(format string, args ...any) error {
 	return failure("conversion webhook for %s "+format, append([]any{gvk(o.apiVersion(), o.kind())}, args...)...)
 }
 
+// limits bound the converted object: it has some values, or some for each byte of the
+// original, and no more than the body of a request.
+func (o *original) limits() document.Limits {
+	return document.Limits{MaxNodes: min(1_000_000, 100_000+growth*o.size)}
+}
+
 // restore checks a converted object, and gives it the metadata of the original, apart
 // from labels and annotations.
 func (o *original) restore(text []byte, apiVersion string) ([]byte, error) {
-	doc, err := document.DecodeAny(text, document.Limits{MaxNodes: maxNodes})
+	doc, err := document.DecodeAny(text, o.limits())
 	if err != nil {
 		return nil, o.failed("returned invalid object: %v", err)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// Debug finds what is below /debug/, for authorized users: the queues of priority and
-// fairness, and Go's profiles, unless they are nil.
-func (x *Endpoints) Debug(flow *flowcontrol.Control, profile func(name string) http.HandlerFunc) func(rest string) front.Target {
+// Debug finds the endpoints below /debug/, for authorized users: the queues of priority and
+// fairness, Go's profiles, and the verbosity of the log, unless they are nil.
+func (x *Endpoints) Debug(flow *flowcontrol.Control, profile func(name string) http.HandlerFunc, log *Verbosity) func(rest string) front.Target {
 	return func(rest string) front.Target {
 		step, name, _ := strings.Cut(rest, "/")
 		switch {
@@ -27,6 +27,11 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profile func(name string) h
 					return x.front.Text(r, http.StatusNotFound, "404 page not found\n")
 				}
 				return r.Send(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+			}}
+		case step == "flags" && log != nil:
+			return front.Target{EndpointPath: "/debug", OwnRepresentation: true, TakesBody: true, Endpoint: func(r *front.Request) error {
+				code, text := log.answer(r, name)
+				return x.front.Text(r, code, text)
 			}}
 		}
 		return front.Target{}

@@ -73,7 +73,9 @@ func (x *Extensions) attempt(ctx context.Context, s *server) error {
 		return err
 	}
 	url := "https://" + address + "/apis/" + s.APIVersion()
-	resp, err := x.get(ctx, s.way.checks.transports(x.cfg.Certificate()), url, "")
+	by := s.way.checks.transports(x.cfg.Certificate())
+	defer by.ended()
+	resp, err := x.get(ctx, by, url, "")
 	if err == nil {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
 		_ = resp.Body.Close()

@@ -108,7 +108,9 @@ func (x *Extensions) readAll(ctx context.Context, s *server, before *documents) 
 // get requests a document of at most so many bytes. A nil text without an error means
 // that it is as before: it still has the entity tag.
 func (r *reader) get(ctx context.Context, path, tag string, most int64) (text []byte, newTag string, err error) {
-	resp, err := r.x.get(ctx, r.of.way.transports(r.x.cfg.Certificate()), "https://"+r.address+path, tag)
+	by := r.of.way.transports(r.x.cfg.Certificate())
+	defer by.ended()
+	resp, err := r.x.get(ctx, by, "https://"+r.address+path, tag)
 	if err != nil {
 		return nil, "", err
 	}

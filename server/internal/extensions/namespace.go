@@ -119,7 +119,9 @@ func (x *Extensions) ask(ctx context.Context, s *server, method, path string) ([
 	if err != nil {
 		return nil, err
 	}
-	resp, err := x.request(ctx, method, s.way.transports(x.cfg.Certificate()), "https://"+address+path, "")
+	by := s.way.transports(x.cfg.Certificate())
+	defer by.ended()
+	resp, err := x.request(ctx, method, by, "https://"+address+path, "")
 	if err != nil {
 		return nil, err
 	}

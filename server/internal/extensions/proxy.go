@@ -56,6 +56,7 @@ func (x *Extensions) forward(r *front.Request, made *transports, address string)
 		ctx, cancel = context.WithTimeout(ctx, x.cfg.Times.Discovery)
 		defer cancel()
 	}
+	defer made.ended()
 	err := x.cfg.Forwarder.Send(ctx, forward.Trip{Request: r, Transports: made.Transports,
 		Rewrite: func(p *httputil.ProxyRequest) { rewrite(p, r, address) }, Modify: x.modify})
 	return failed(r, err)

@@ -53,15 +53,18 @@ func (w *way) close() {
 // lane is connections to a server.
 type lane struct {
 	*destination
-	mu   ranks.Mutex[ranks.Inner]
-	made *transports
+	mu     ranks.Mutex[ranks.Inner]
+	made   *transports
+	closed bool
 }
 
-// transports are connections with one client certificate.
+// transports are connections with one client certificate. Whoever has sent a request calls
+// ended.
 type transports struct {
 	*forward.Transports // nil with an error
 	certificate         *tls.Certificate
-	err                 error // the reason why there are none
+	err                 error       // the reason why there are none
+	retired             atomic.Bool // connections end with their requests
 }
 
 // transports are those with the present client certificate.
@@ -70,23 +73,32 @@ func (l *lane) transports(certificate *tls.Certificate) *transports {
 	defer l.mu.Unlock()
 	if l.made == nil || l.made.certificate != certificate {
 		if l.made != nil {
-			l.made.closeIdle()
+			l.made.retire()
 		}
 		l.made = newTransports(l.destination, certificate)
+		l.made.retired.Store(l.closed)
 	}
 	return l.made
 }
 
+// close ends the connections, those in use when their requests end.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	if l.made != nil {
-		l.made.closeIdle()
+		l.made.retire()
 	}
 }
 
-func (t *transports) closeIdle() {
-	if t.Transports != nil {
+func (t *transports) retire() {
+	t.retired.Store(true)
+	t.ended()
+}
+
+// ended notes that the answer to a request has been read, or given up.
+func (t *transports) ended() {
+	if t.retired.Load() && t.Transports != nil {
 		t.CloseIdle()
 	}
 }

@@ -114,7 +114,7 @@ func cutBody(ctx context.Context, r *front.Request) (release func()) {
 func (f *Forwarder) strip(h http.Header) {
 	h.Del("Authorization")
 	for name := range h {
-		if lower := strings.ToLower(name); strings.HasPrefix(lower, "impersonate-") || strings.HasPrefix(lower, "x-remote-") {
+		if plain := authn.PlainHeader(name); strings.HasPrefix(plain, "impersonate-") || strings.HasPrefix(plain, "x-remote-") {
 			delete(h, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,9 +24,22 @@ import (
 type trail struct {
 	*audit.Event
 	to       *audit.Recorder
-	refused  bool   // before its user was known: there is one event, when the answer begins
-	panicked string // the panic that ended it; "" for none
+	refused  bool          // before its user was known: there is one event, when the answer begins
+	panicked string        // the panic that ended it; "" for none
+	end      time.Time     // of the request's time
+	last     time.Duration // for which a later event is waited for after that
 }
+
+// until is when the request waits no longer for an event to be stored.
+func (t *trail) until(stage audit.Stage) time.Time {
+	if late := time.Now().Add(t.last); stage != audit.RequestReceived && t.end.Before(late) {
+		return late
+	}
+	return t.end
+}
+
+// keep records a stage. It reports whether the request may go on.
+func (t *trail) keep(stage audit.Stage) bool { return t.to.Record(t.Event, stage, t.until(stage)) }
 
 // auditID is the header with the id of a request in audit events.
 const auditID = "Audit-Id"
@@ -35,6 +49,9 @@ const (
 	longestAgent = 1024
 	longestID    = 64
 )
+
+// lastEvent bounds the wait for an event after the time of its request.
+const lastEvent = 10 * time.Second
 
 // record begins the events of a request, unless the policy wants none, by its attributes
 // with the user that sent it. Errors: the event of the begin could not be stored, and has
@@ -57,8 +74,8 @@ func (f *Front) record(r *Request, a *authz.Attributes) error {
 		e.Agent = e.Agent[:longestAgent] + "...TRUNCATED"
 	}
 	r.Writer.Header().Set(auditID, e.ID)
-	r.trail = &trail{Event: e, to: f.cfg.Audit, refused: a.User == nil}
-	if !r.trail.refused && !f.cfg.Audit.Record(e, audit.RequestReceived) {
+	r.trail = &trail{Event: e, to: f.cfg.Audit, refused: a.User == nil, end: r.start.Add(f.cfg.RequestTimeout), last: min(f.cfg.RequestTimeout, lastEvent)}
+	if !r.trail.refused && !r.trail.keep(audit.RequestReceived) {
 		r.trail = nil
 		return &api.Error{Code: http.StatusInternalServerError, Reason: api.ReasonInternalError, Message: "failed to store audit event"}
 	}
@@ -223,7 +240,7 @@ func (r *Request) Begun(code int) {
 	r.Status = code
 	if t := r.trail; t != nil && (t.refused || r.showsBegin()) {
 		t.Code = code
-		t.to.Record(t.Event, audit.ResponseStarted)
+		t.keep(audit.ResponseStarted)
 	}
 }
 
@@ -242,7 +259,7 @@ func (r *Request) recordEnd() {
 	if t.Code = r.Status; r.Status == 0 {
 		t.Code, t.Status = http.StatusOK, []byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","message":"Connection closed early"}`)
 		if r.showsBegin() {
-			t.to.Record(t.Event, audit.ResponseStarted)
+			t.keep(audit.ResponseStarted)
 		}
 	}
 	stage := audit.ResponseComplete
@@ -250,5 +267,5 @@ func (r *Request) recordEnd() {
 		stage, t.Code, t.Response = audit.Panic, http.StatusInternalServerError, nil
 		t.Status = codec.Status(&api.Error{Code: t.Code, Reason: api.ReasonInternalError, Message: "APIServer panic'd: " + t.panicked}).JSON()
 	}
-	t.to.Record(t.Event, stage)
+	t.keep(stage)
 }

@@ -120,7 +120,7 @@ func (f *Front) handle(r *Request) error {
 	if r.whole != nil {
 		defer f.traceVerb(r)()
 	}
-	if r.Target.Row != nil && r.mutating() && !r.Target.connects() {
+	if (r.Target.Row != nil || r.Target.TakesBody) && r.mutating() && !r.Target.connects() {
 		if err := f.Receive(r, &taken.body); err != nil {
 			return err
 		}
@@ -154,6 +154,7 @@ func (h *holdings) giveBack(r *Request) {
 	}
 	r.room.Leave()
 	h.body.Leave()
+	r.Body = nil // which has no place any more, whatever the request still waits for
 	if h.time != nil {
 		h.time.end()
 	}

@@ -35,6 +35,7 @@ type Target struct {
 	WatchPath         bool            // one of the old /watch/ paths
 	OwnRepresentation bool            // an endpoint with representations other than those of objects
 	Aggregated        bool            // a discovery path with an aggregated document
+	TakesBody         bool            // an endpoint that reads the bodies of writes
 	Unbounded         bool            // an endpoint without a time limit of the server
 	Remote            *catalog.Remote // of a path that an extension server answers
 }

@@ -27,16 +27,19 @@ const (
 	TraceKey = "stack"
 )
 
-// New returns a logger that writes lines to w. The format is "text" or
-// "json", the level "debug", "info", "warn" or "error". Attributes whose key
-// looks like a secret's are replaced, and long values are cut.
-func New(w io.Writer, format, level string) (*slog.Logger, error) {
-	options := &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr { return cut(redact(groups, a)) }}
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level: %q is unknown; use debug, info, warn or error", level)
+// Level reads a level: "debug", "info", "warn" or "error".
+func Level(text string) (l slog.Level, err error) {
+	if err := l.UnmarshalText([]byte(text)); err != nil {
+		return l, fmt.Errorf("log level: %q is unknown; use debug, info, warn or error", text)
 	}
-	options.Level = l
+	return l, nil
+}
+
+// New returns a logger that writes lines of a level and above to w. The format is "text"
+// or "json". Attributes whose key looks like a secret's are replaced, and long values are
+// cut.
+func New(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr { return cut(redact(groups, a)) }}
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, options)), nil
@@ -127,13 +130,13 @@ func redactHeader(h http.Header) http.Header {
 	return c
 }
 
-// Access returns the function that writes one line for an answered request, at debug, or
-// nil when the logger drops such lines.
+// Access returns the function that writes one line for an answered request, at debug; the
+// level of the logger may change.
 func Access(log *slog.Logger) func(r *http.Request, user *authn.User, status int, bytes int64, took time.Duration) {
-	if !log.Enabled(context.Background(), slog.LevelDebug) {
-		return nil
-	}
 	return func(r *http.Request, user *authn.User, status int, bytes int64, took time.Duration) {
+		if !log.Enabled(context.Background(), slog.LevelDebug) {
+			return
+		}
 		name := ""
 		if user != nil {
 			name = user.Name

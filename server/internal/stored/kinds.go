@@ -161,7 +161,7 @@ func (k *Kind) rewrite(ctx context.Context, e *store.Entry, to *catalog.Row) (v 
 	if from == nil {
 		return v, false, fmt.Errorf("the object is stored in version %q, which this server does not know: have a release that knows it migrate the store", version)
 	}
-	doc, err := Read(from, e.Body, document.Value{})
+	doc, err := readFitting(from, e.Body)
 	if err != nil {
 		return v, false, err
 	}
@@ -169,6 +169,9 @@ func (k *Kind) rewrite(ctx context.Context, e *store.Entry, to *catalog.Row) (v 
 	obj := doc.Root()
 	if from != to {
 		made, err := Convert(ctx, from, obj, document.Value{})
+		if tooLarge(err) {
+			made, err = convert.ToStorage(ctx, from.Resource, obj)
+		}
 		if err != nil {
 			return v, false, err
 		}

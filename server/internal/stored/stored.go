@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/selector"
@@ -18,14 +19,33 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
+// maxFilled bounds the bytes that defaults add to an object of the store: definitions may
+// have got them since it was written, as large as they like.
+const maxFilled = 3 << 20
+
 // Read reads an object of a row, which replaces old, from its text, which may be of other
 // documents, like a request: complete, with all defaults. The caller releases the
-// document.
+// document. Errors: 413 for an object that its defaults make too large.
 func Read(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
-	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
+	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: document.Limits{MaxBytes: len(text) + maxFilled, MaxNodes: math.MaxInt32}}
 	doc, _, err := decoder.DecodeOver(old, res.Type, text)
+	if limit := (*document.LimitError)(nil); errors.As(err, &limit) && limit.What == document.FilledBytes {
+		err = api.TooLarge(int64(limit.Limit))
+	}
 	return doc, err
 }
+
+// readFitting is Read for an object to be shown: without any defaults if they make it too
+// large, so that it can be seen, changed and deleted.
+func readFitting(res *catalog.Row, text []byte) (*document.Document, error) {
+	doc, err := Read(res, text, document.Value{})
+	if tooLarge(err) {
+		return document.ReadTyped(res.GV.Types(), res.Type, text)
+	}
+	return doc, err
+}
+
+func tooLarge(err error) bool { return api.IsReason(err, api.ReasonRequestEntityTooLarge) }
 
 // Space is the memory of a sealed value, which may be used again for another one.
 type Space struct{ body, meta []byte }
@@ -91,7 +111,7 @@ func Unchanged(v store.Value, current *store.Entry) bool {
 
 // Convert converts an object, in the version of res and replacing old, to the storage
 // version, with the defaults that only that version has: its readers see them. The caller
-// releases the document.
+// releases the document. Errors: those of the conversion and of Read.
 func Convert(ctx context.Context, res *catalog.Row, obj, old document.Value) (*document.Document, error) {
 	doc, err := convert.ToStorage(ctx, res.Resource, obj)
 	if err != nil || !res.Conversion.Fills {

@@ -1,0 +1,133 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+// Bounds of the heap while small inputs are made large by one request, and by eight at
+// once. Their clients and the answers are in the same process, and garbage counts.
+const (
+	mostExpanded      = 160 << 20
+	mostExpandedEight = 500 << 20
+)
+
+// peak is how far the heap grows while do runs.
+func peak(do func()) (most uint64) {
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	used := func() uint64 {
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	before := used()
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(time.Millisecond / 4)
+		defer tick.Stop()
+		for now := before; ; now = used() {
+			most = max(most, now)
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	do()
+	close(done)
+	<-over
+	return most - before
+}
+
+// expands sends a request alone and eight times at once. The answers have the code, and
+// the text.
+func (h *harness) expands(t *testing.T, r hostile, text string, header ...string) {
+	t.Helper()
+	for n, most := range map[int]uint64{1: mostExpanded, 8: mostExpandedEight} {
+		all := make([]reply, n)
+		begun := time.Now()
+		used := peak(func() {
+			var wait sync.WaitGroup
+			for i := range all {
+				wait.Add(1)
+				go func() {
+					defer wait.Done()
+					all[i] = h.send(r.method, r.path, r.contentType, []byte(r.body), header...)
+				}()
+			}
+			wait.Wait()
+		})
+		for i, got := range all {
+			if i > 0 && got.code == all[0].code {
+				continue // and so is the rest
+			}
+			if got.code != r.code || !strings.Contains(string(got.body), text) {
+				t.Errorf("%s answered %d, want %d with %q: %.300s", r.name, got.code, r.code, text, got.body)
+			}
+		}
+		if used > most && !server.RaceEnabled {
+			t.Errorf("%s takes %d MiB when %d are sent at once, at most %d are allowed", r.name, used>>20, n, most>>20)
+		}
+		if testing.Verbose() {
+			t.Logf("%d × %s: %d in %s with %d MiB", n, r.name, all[0].code, time.Since(begun).Round(time.Millisecond), used>>20)
+		}
+	}
+}
+
+// TestHostileExpansions: what a small body stands for counts before it is made.
+func TestHostileExpansions(t *testing.T) {
+	h := startServer(t, evaluatedOnce)
+	h.create(configMaps, configMap("there", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`))
+	object := configMaps + "/there?dryRun=All"
+	long := strings.Repeat("n", 5000)
+	h.define(`{"type":"object","properties":{"spec":{"type":"object","additionalProperties":{"type":"object","properties":{"`+long+`":{"type":"string","default":"a"}}}},
+		"list":{"type":"array","items":{"type":"object","properties":{"`+long+`":{"type":"object","default":{}}}}}}}`, "")
+	h.awaitCode(shopWidgets, http.StatusOK)
+	h.create(shopWidgets, widget("few", `,"spec":{"k":{}}`))
+	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n"
+	text := "  a: &a " + strings.Repeat("x", 1<<20) + "\n"
+	aliases, merged := "", "x: &m {"+entries(20_000, "k%d: v", "")+"}\n"
+	for i := range 1000 {
+		aliases += fmt.Sprintf("  k%d: *a\n", i)
+		merged += fmt.Sprintf("y%d: {<<: *m, z: v}\n", i)
+	}
+	ports := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), []byte(strings.Repeat("\x0a\x00", 100_000)))
+	binary := "k8s\x00\x0a\x0d\x0a\x02v1\x12\x07Service" + string(protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), ports))
+	filled := `{"spec":{` + entries(40_000, `"k%d":{}`, "") + `}}`
+	operations := func(n int, text string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(text+",", n), ",") + "]"
+	}
+	for _, c := range []struct {
+		hostile
+		text string
+	}{
+		{hostile{"aliases", "POST", configMaps, "application/yaml", head + text + aliases, 400}, "aliases written out"},
+		{hostile{"merge keys", "POST", configMaps, "application/yaml", head + merged, 400}, "aliases written out"},
+		{hostile{"applied aliases", "PATCH", configMaps + "/x?fieldManager=m", applyPatch, head + text + aliases, 400}, "aliases written out"},
+		{hostile{"names of defaults", "POST", shopWidgets, "application/json", widget("many", `,`+filled[1:len(filled)-1]), 413}, "too large"},
+		{hostile{"names of defaults, merged", "PATCH", shopWidgets + "/few", mergePatch, filled, 413}, "too large"},
+		{hostile{"names of defaults, added", "PATCH", shopWidgets + "/few", jsonPatch, `[{"op":"add","path":"/spec","value":` + filled[8:len(filled)-1] + `}]`, 413}, "too large"},
+		{hostile{"names of defaults, applied", "PATCH", shopWidgets + "/few?fieldManager=m", applyPatch, widget("few", `,`+filled[1:len(filled)-1]), 413}, "too large"},
+		{hostile{"objects of defaults", "POST", shopWidgets, "application/json", widget("many", `,"list":[`+strings.Repeat("{},", 40_000)+`{}]`), 413}, "too large"},
+		{hostile{"copies", "PATCH", object, jsonPatch, operations(20, `{"op":"copy","from":"/data","path":"/data/b"},{"op":"copy","from":"/data","path":"/data/c"}`), 422}, "copies of the patch"},
+		{hostile{"moves", "PATCH", object, jsonPatch, operations(200, `{"op":"move","from":"/data/a","path":"/data/b"},{"op":"move","from":"/data/b","path":"/data/a"}`), 200}, "xxxx"},
+		{hostile{"tests", "PATCH", object, jsonPatch, operations(2000, `{"op":"test","path":"/data/a","value":"x"}`), 422}, "the value is another"},
+		{hostile{"large parts", "PATCH", object, jsonPatch, operations(2, `{"op":"add","path":"/data/b","value":"`+strings.Repeat("y", 1<<20)+`"}`), 422}, "Too long"},
+		{hostile{"strategic", "PATCH", object, strategic, `{"data":{"b":"` + strings.Repeat("y", 2<<20) + `"}}`, 422}, "more than 3145728 bytes"},
+		{hostile{"binary", "POST", "/api/v1/namespaces/default/services", binaryForm, binary, 413}, "too large"},
+	} {
+		h.expands(t, c.hostile, c.text)
+	}
+}

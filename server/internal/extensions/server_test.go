@@ -1,0 +1,66 @@
+package extensions
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// TestConnectionsEndWithTheirWay: the connections to a server that is not registered any
+// more end with their requests, over HTTP/1.1 and HTTP/2, also those that are made later.
+func TestConnectionsEndWithTheirWay(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			begun, goOn, closed := make(chan struct{}, 2), make(chan struct{}), make(chan struct{}, 2)
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				begun <- struct{}{}
+				<-goOn
+				_, _ = io.WriteString(w, "answer")
+			}))
+			s.EnableHTTP2 = http2
+			s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateClosed {
+					closed <- struct{}{}
+				}
+			}
+			s.StartTLS()
+			defer s.Close()
+			defer s.CloseClientConnections()
+			l := lane{destination: &destination{insecure: true}}
+			send := func(by *transports) {
+				defer by.ended()
+				resp, err := (&http.Client{Transport: by.Requests}).Get(s.URL)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+			sent := make(chan struct{})
+			go func() { defer close(sent); send(l.transports(nil)) }()
+			<-begun
+			l.close()
+			close(goOn)
+			<-sent
+			ends := func(what string) {
+				t.Helper()
+				select {
+				case <-closed:
+				case <-time.After(10 * time.Second):
+					t.Error(what + " stays open")
+				}
+			}
+			ends("the connection of a request that was on its way")
+			send(l.transports(nil))
+			ends("the connection of a later request")
+			other := lane{destination: l.destination}
+			other.close()
+			send(other.transports(nil))
+			ends("the connection of a way that was closed unused")
+		})
+	}
+}
