@@ -2,11 +2,13 @@ package server_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
-// A reference to a service without its name is reported at the name, and one without its
-// namespace at the namespace, wherever there are such references.
+// A reference to a service of an API service that lacks its name is reported at the name, and
+// one that lacks its namespace at the namespace. In references of webhooks it is the other way
+// round, as in 1.25.
 func TestIncompleteServiceReferences(t *testing.T) {
 	h := startServer(t, nil)
 	for where, c := range map[string]struct{ path, body, field string }{
@@ -27,8 +29,31 @@ func TestIncompleteServiceReferences(t *testing.T) {
 				continue
 			}
 			causes, _ := got.field(t, "details.causes").([]any)
-			if len(causes) != 1 || got.field(t, "details.causes.0.field") != c.field+"."+member || got.field(t, "details.causes.0.reason") != "FieldValueRequired" {
+			reported := member
+			if strings.Contains(where, "webhook") {
+				reported = map[string]string{"name": "namespace", "namespace": "name"}[member]
+			}
+			if len(causes) != 1 || got.field(t, "details.causes.0.field") != c.field+"."+reported || got.field(t, "details.causes.0.reason") != "FieldValueRequired" {
 				t.Errorf("%s without %s: causes %v", where, member, causes)
+			}
+		}
+	}
+}
+
+// Empty authorities that are applied to a webhook without any make a new generation of the
+// configuration, as in 1.25. Repeated, or left out again, they do not.
+func TestEmptyAuthoritiesAreAGeneration(t *testing.T) {
+	h := startServer(t, nil)
+	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
+		path := "/apis/admissionregistration.k8s.io/v1/" + strings.ToLower(kind) + "s/a?fieldManager=m"
+		for i, c := range []struct {
+			authorities string
+			generation  float64
+		}{{"", 1}, {`,"caBundle":""`, 2}, {`,"caBundle":""`, 2}, {"", 2}, {`,"caBundle":null`, 3}} {
+			got := h.send("PATCH", path, applyMedia, fmt.Appendf(nil, `{"apiVersion":"admissionregistration.k8s.io/v1","kind":%q,"metadata":{"name":"a"},"webhooks":[{"name":"a.example.com","sideEffects":"None",
+				"admissionReviewVersions":["v1"],"failurePolicy":"Ignore","clientConfig":{"url":"https://127.0.0.1:1/"%s}}]}`, kind, c.authorities))
+			if got.field(t, "metadata.generation") != c.generation {
+				t.Errorf("%s, apply %d: generation %v, want %v: %s", kind, i, got.field(t, "metadata.generation"), c.generation, got.body)
 			}
 		}
 	}

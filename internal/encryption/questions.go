@@ -1,10 +1,14 @@
 package encryption
 
-import "github.com/capstan-dev/capstan/internal/ranks"
+import (
+	"errors"
 
-// questions are the questions to another program that are under way. Whoever has one that is
-// under way waits for its answer and does not ask again. So a wait lasts no longer than
-// one question, however many wait and whatever the program does.
+	"github.com/capstan-dev/capstan/internal/ranks"
+)
+
+// questions are the questions to another program that are under way. A caller with a question
+// that is under way waits for its answer, and the program is not asked again. So a wait lasts no
+// longer than one question, however many callers wait and whatever the program does.
 type questions[T any] struct {
 	mu  ranks.Mutex[ranks.Leaf]
 	now map[string]*question[T] // by what they are about
@@ -17,6 +21,9 @@ type question[T any] struct {
 	err    error
 }
 
+// errUnanswered is the error of callers that waited for a question whose asking has panicked.
+var errUnanswered = errors.New("the question to the key management service was broken off")
+
 // ask returns the answer to the question about something, which put asks.
 func (q *questions[T]) ask(about string, put func() (T, error)) (T, error) {
 	q.mu.Lock()
@@ -25,7 +32,7 @@ func (q *questions[T]) ask(about string, put func() (T, error)) (T, error) {
 		if q.now == nil {
 			q.now = map[string]*question[T]{}
 		}
-		asked = &question[T]{done: make(chan struct{})}
+		asked = &question[T]{done: make(chan struct{}), err: errUnanswered}
 		q.now[about] = asked
 	}
 	q.mu.Unlock()

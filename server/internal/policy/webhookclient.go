@@ -46,13 +46,13 @@ func (c *causes) webhookURL(v document.Value) {
 	}
 }
 
-// webhookService checks a reference to a service. Missing values are reported where they
-// are missing; 1.25 reports each at the other field.
+// webhookService checks a reference to a service. A missing name is reported as a missing
+// namespace and the other way round, as in 1.25.
 func (c *causes) webhookService(v document.Value) {
-	if isEmpty(v.Get("name")) {
+	if isEmpty(v.Get("namespace")) {
 		c.Required(member(v, "name"), "service name is required")
 	}
-	if isEmpty(v.Get("namespace")) {
+	if isEmpty(v.Get("name")) {
 		c.Required(member(v, "namespace"), "service namespace is required")
 	}
 	path := v.Get("path")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -19,6 +20,43 @@ func (Policy) ValidateMutatingWebhookConfiguration(obj, old document.Value) []sc
 // ValidateValidatingWebhookConfiguration checks the webhooks.
 func (Policy) ValidateValidatingWebhookConfiguration(obj, old document.Value) []schema.Cause {
 	return webhookConfiguration(obj, old)
+}
+
+// UpdateMutatingWebhookConfiguration counts empty authorities.
+func (Policy) UpdateMutatingWebhookConfiguration(obj, old document.Value) {
+	countEmptyAuthorities(obj, old)
+}
+
+// UpdateValidatingWebhookConfiguration counts empty authorities.
+func (Policy) UpdateValidatingWebhookConfiguration(obj, old document.Value) {
+	countEmptyAuthorities(obj, old)
+}
+
+// countEmptyAuthorities makes the object a new generation when empty authorities (caBundle)
+// are applied to a webhook that had none, as in 1.25: empty and absent are different there. They
+// are stored alike, so what tells them apart is whether a manager owns them.
+func countEmptyAuthorities(obj, old document.Value) {
+	for _, hook := range obj.Get("webhooks").Elements() {
+		name := hook.Get("name").Text()
+		if isEmpty(hook.At("clientConfig", "caBundle")) && ownsAuthorities(obj, name) && !ownsAuthorities(old, name) {
+			nextGeneration(obj, old)
+			return
+		}
+	}
+}
+
+// ownsAuthorities reports whether a manager owns the authorities of a webhook.
+func ownsAuthorities(obj document.Value, webhook string) bool {
+	name, err := json.Marshal(map[string]string{"name": webhook})
+	if err != nil {
+		return false // never: it is a text
+	}
+	for _, entry := range obj.At("metadata", "managedFields").Elements() {
+		if entry.At("fieldsV1", "f:webhooks", "k:"+string(name), "f:clientConfig", "f:caBundle").Exists() {
+			return true
+		}
+	}
+	return false
 }
 
 func webhookConfiguration(obj, old document.Value) []schema.Cause {

@@ -46,7 +46,7 @@ func New(h Hooks) *api.GroupVersion {
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
 			AnyFinalizer:      true,
-			Hooks:             &api.Hooks{Validate: h.ValidateMutatingWebhookConfiguration},
+			Hooks:             &api.Hooks{Update: h.UpdateMutatingWebhookConfiguration, Validate: h.ValidateMutatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating webhook configuration.", Path: ".metadata.name"},
 				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Path: ".webhooks", Cell: h.CellCount},
@@ -91,7 +91,7 @@ func New(h Hooks) *api.GroupVersion {
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
 			AnyFinalizer:      true,
-			Hooks:             &api.Hooks{Validate: h.ValidateValidatingWebhookConfiguration},
+			Hooks:             &api.Hooks{Update: h.UpdateValidatingWebhookConfiguration, Validate: h.ValidateValidatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating webhook configuration.", Path: ".metadata.name"},
 				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Path: ".webhooks", Cell: h.CellCount},

@@ -14,6 +14,10 @@ type Hooks interface {
 	CellCount(v document.Value) any
 	// CellParamRef gives columns that show what is at a path.
 	CellParamRef(v document.Value) any
+	// UpdateMutatingWebhookConfiguration keeps of old what only the server may change.
+	UpdateMutatingWebhookConfiguration(obj, old document.Value)
+	// UpdateValidatingWebhookConfiguration keeps of old what only the server may change.
+	UpdateValidatingWebhookConfiguration(obj, old document.Value)
 	// ValidateMutatingAdmissionPolicy finds what the schema cannot say; old is absent on create.
 	ValidateMutatingAdmissionPolicy(obj, old document.Value) []api.FieldError
 	// ValidateMutatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
