@@ -66,7 +66,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --oidc-client-id=x", "capstan: --oidc-issuer-url and --oidc-client-id belong together; ", true},
 		{"serve --in-memory --service-account-issuer=", "capstan: --service-account-issuer: an issuer has no name; ", true},
 		{"serve --in-memory --service-account-issuer=a,b,a", "capstan: --service-account-issuer: \"a\" is given twice; name it once\n", true},
-		{"serve --in-memory --service-account-issuer=a:%zz", "capstan: --service-account-issuer: \"a:%zz\" has a colon and is no URL: ", true},
+		{"serve --in-memory --service-account-issuer=https://%zz", "capstan: --service-account-issuer: \"https://%zz\" has a colon and is no URL: ", true},
 		{"serve --in-memory --service-account-jwks-uri=http://a/keys", "capstan: --service-account-jwks-uri: \"http://a/keys\" is no URL with the scheme https\n", true},
 		{"serve --in-memory --log-level=loud", "capstan: log level: \"loud\" is unknown", true},
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},
