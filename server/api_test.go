@@ -18,7 +18,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/storetest"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 // harness is a server in memory with an administrator's client.
@@ -41,7 +40,7 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 	}
 	// Tests of single requests count objects and revisions; controllers have tests of
 	// their own.
-	cfg := server.Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: server.PKI{TokenAuthFile: tokens}, Background: server.Background{Controllers: []string{"-*"}, DisablePriorityAndFairness: true},
+	cfg := server.Config{InMemory: true, PKI: server.PKI{TokenAuthFile: tokens}, Background: server.Background{Controllers: []string{"-*"}, DisablePriorityAndFairness: true},
 		Admission: server.Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}}
 	// Evaluations of writes may run again, without effects of their own.
 	cfg.WrapStore(func(s store.Store) store.Store { return storetest.Again{Store: s} })
@@ -370,7 +369,7 @@ func TestPages(t *testing.T) {
 
 // TestStartFailsWithAReason: a wrong configuration names the setting.
 func TestStartFailsWithAReason(t *testing.T) {
-	_, err := server.Start(context.Background(), server.Config{Builtin: cluster.Builtin{}, DataDir: t.TempDir(), BindAddress: "not an address"})
+	_, err := server.Start(context.Background(), server.Config{DataDir: t.TempDir(), BindAddress: "not an address"})
 	if err == nil || !strings.Contains(err.Error(), "not an address") {
 		t.Errorf("error %v does not name the wrong value", err)
 	}

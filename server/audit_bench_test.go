@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/audit"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 // BenchmarkAudit measures a read without a network, and the same with an event at level
@@ -24,7 +23,7 @@ func BenchmarkAudit(b *testing.B) {
 				}
 				return filepath.Join(dir, name)
 			}
-			cfg := Config{Builtin: cluster.Builtin{}, InMemory: true, Background: Background{Controllers: []string{"-*"}}, PKI: PKI{TokenAuthFile: write("tokens.csv", "token,admin,1,system:masters\n")}}
+			cfg := Config{InMemory: true, Background: Background{Controllers: []string{"-*"}}, PKI: PKI{TokenAuthFile: write("tokens.csv", "token,admin,1,system:masters\n")}}
 			if policy != "" {
 				cfg.Audit = audit.Config{PolicyFile: write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\n"+policy+"rules: [{level: Metadata}]\n"), Log: audit.LogConfig{Path: filepath.Join(dir, "log")}}
 			}

@@ -19,7 +19,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 // startAudited starts a server that records requests in a file. lines stops it, and reads
@@ -223,7 +222,7 @@ func TestAuditPolicyMistakeRefusesStart(t *testing.T) {
 	if err := os.WriteFile(file, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: All\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := server.Start(context.Background(), server.Config{Builtin: cluster.Builtin{}, InMemory: true, Audit: audit.Config{PolicyFile: file, Log: audit.LogConfig{Path: filepath.Join(t.TempDir(), "log")}}})
+	_, err := server.Start(context.Background(), server.Config{InMemory: true, Audit: audit.Config{PolicyFile: file, Log: audit.LogConfig{Path: filepath.Join(t.TempDir(), "log")}}})
 	if err == nil || err.Error() != file+`:4: the level "All" is none of None, Metadata, Request, RequestResponse` {
 		t.Error(err)
 	}

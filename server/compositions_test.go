@@ -10,7 +10,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/extras"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -53,10 +52,12 @@ func ownAPI(signs bool) *api.API {
 var compositions = map[string]func(*server.Config){
 	"built-in":         func(*server.Config) {},
 	"built-in and own": func(c *server.Config) { c.API = ownAPI(false) },
-	"own":              func(c *server.Config) { c.Builtin, c.API = nil, ownAPI(true) },
-	"own with extras":  func(c *server.Config) { c.Builtin, c.API, c.Extras = nil, ownAPI(false), extras.All() },
+	"own":              func(c *server.Config) { c.OwnGroupsOnly, c.API = true, ownAPI(true) },
+	"own and some": func(c *server.Config) {
+		c.OwnGroupsOnly, c.API, c.RuntimeConfig = true, ownAPI(false), []string{"apps/v1=true", "v1/pods=true", "certificates.k8s.io/v1=true"}
+	},
 	"own without plug-ins": func(c *server.Config) {
-		c.Builtin, c.API, c.AdmissionControl, c.DisableAdmissionPlugins = nil, ownAPI(true), []string{"AlwaysAdmit"}, nil
+		c.OwnGroupsOnly, c.API, c.AdmissionControl, c.DisableAdmissionPlugins = true, ownAPI(true), []string{"AlwaysAdmit"}, nil
 	},
 	"without groups": func(c *server.Config) {
 		c.RuntimeConfig = []string{"apps/v1=false", "certificates.k8s.io/v1=false", "admissionregistration.k8s.io/v1=false", "api/beta=false"}
@@ -337,26 +338,5 @@ func TestSigningInAnyServer(t *testing.T) {
 				{"bob-token", "PATCH", all + "/a/status", failed, 200, `"Failed"`},
 			})
 		})
-	}
-}
-
-// TestFlagsOfOwnServers: plug-ins that a server without the built-in groups does not have are
-// refused, not forgotten.
-func TestFlagsOfOwnServers(t *testing.T) {
-	for want, change := range map[string]func(*server.Config){
-		"AlwaysDeny needs the built-in groups":                           func(c *server.Config) { c.EnableAdmissionPlugins = []string{"AlwaysDeny"} },
-		"OwnerReferencesPermissionEnforcement needs the built-in groups": func(c *server.Config) { c.AdmissionControl = []string{"OwnerReferencesPermissionEnforcement"} },
-		"--admission-control-config-file":                                func(c *server.Config) { c.AdmissionControlConfigFile = "plugins.yaml" },
-		"Node needs the built-in groups":                                 func(c *server.Config) { c.AuthorizationModes = []string{"Node", "RBAC"} },
-	} {
-		cfg := server.Config{InMemory: true, API: ownAPI(false)}
-		change(&cfg)
-		s, err := server.Start(t.Context(), cfg)
-		if err == nil {
-			_ = s.Shutdown(t.Context())
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
 	}
 }

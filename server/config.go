@@ -25,13 +25,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
-	"github.com/capstan-dev/capstan/server/internal/parts"
 	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Config describes one server. The zero value of every field is its default, so
-// Config{InMemory: true, Builtin: builtin.Groups()} is a complete configuration: a server on
-// a free loopback port that forgets everything when it stops.
+// Config{InMemory: true} is a complete configuration: a server on a free loopback port that
+// forgets everything when it stops.
 //
 // Start works on its own copy, after setDefaults and Validate.
 type Config struct {
@@ -100,17 +100,12 @@ type Config struct {
 	// DisableProfiling turns off /debug/pprof/.
 	DisableProfiling bool
 
-	// Builtin are the built-in groups: builtin.Groups(). Default: none, which leaves a
-	// server of the API with namespaces, roles and reviews of access, and without
-	// custom resources, extension servers, service accounts and admission plug-ins. Nobody
-	// gives rights there either that they do not have.
-	Builtin parts.Builtin
-	// Extras are abilities besides the API, extras.All(): traces, logins by ID tokens and
-	// profiles. Default: those that Builtin brings along.
-	Extras parts.Extras
 	// API is the API of another module: what New of its generated package gen/api returns.
 	// Default: none.
 	API *api.API
+	// OwnGroupsOnly turns the built-in groups off but for what every server has: namespaces,
+	// roles, and reviews of access and tokens. RuntimeConfig turns on more of them.
+	OwnGroupsOnly bool
 
 	// Logger receives log messages. Default: nothing is logged.
 	Logger *slog.Logger
@@ -120,10 +115,10 @@ type Config struct {
 	// Clock is the time of day; nil for time.Now.
 	Clock func() time.Time
 
-	durations     durations                                                                      // nil: those of production
-	wrapStore     func(store.Store) store.Store                                                  // nil; tests wrap the store
-	wrapAdmission func(objects.Admitter) objects.Admitter                                        // nil; tests observe admission
-	groups        func(clock func() time.Time, on func(feature string) bool) []*api.GroupVersion // nil for those of Builtin; tests serve other documents
+	durations     durations                               // nil: those of production
+	wrapStore     func(store.Store) store.Store           // nil; tests wrap the store
+	wrapAdmission func(objects.Admitter) objects.Admitter // nil; tests observe admission
+	groups        func(policy.Policy) []*api.GroupVersion // nil for those of the documents; tests serve others
 }
 
 // The parts of Config, each of the room that it configures.
@@ -215,12 +210,6 @@ func (c *Config) Validate() error {
 	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission, &d.Background, &d.Addresses, &d.Audit} {
 		all = append(all, part.Validate())
 	}
-	if d.Builtin == nil {
-		all = append(all, d.Admission.Unguarded())
-	}
-	if d.extras() == nil && (d.TracingConfigFile != "" || d.OIDCIssuerURL != "") {
-		wrong("traces (--tracing-config-file) and ID tokens (--oidc-issuer-url) are not in this program: add Extras to the configuration in its main.go (extras.All()), or leave them out")
-	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),
 		limited[time.Duration]{flag: "min-request-timeout", at: &d.MinRequestTimeout, least: time.Second, most: longestTime}.valid())
 	if d.MaxRequestBytes < d.MaxObjectBytes {
@@ -230,14 +219,6 @@ func (c *Config) Validate() error {
 		wrong("--encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config")
 	}
 	return errors.Join(all...)
-}
-
-// extras are the abilities besides the API; nil for none.
-func (c *Config) extras() parts.Extras {
-	if c.Extras == nil && c.Builtin != nil {
-		return c.Builtin.Extras()
-	}
-	return c.Extras
 }
 
 // keepsFiles reports whether certificates and kubeconfig are on the machine's disk.

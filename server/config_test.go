@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server/internal/addresses"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 func TestConfigDefaultsAreValid(t *testing.T) {
@@ -26,7 +25,7 @@ func TestConfigDefaultsAreValid(t *testing.T) {
 }
 
 func TestSetDefaults(t *testing.T) {
-	c := Config{Builtin: cluster.Builtin{}, DataDir: "/data", History: time.Hour}
+	c := Config{DataDir: "/data", History: time.Hour}
 	c.setDefaults()
 	if c.History != time.Hour || c.RequestTimeout != 60*time.Second || c.MaxRequestBytes != 3<<20 || c.MaxObjectBytes != 1572864 {
 		t.Errorf("%+v", c)
@@ -37,7 +36,7 @@ func TestSetDefaults(t *testing.T) {
 	if c.Logger == nil || c.Clock().IsZero() || !c.anonymous() {
 		t.Errorf("%+v", c)
 	}
-	memory := Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: PKI{CertDir: "/data/pki"}, Authorization: Authorization{AuthorizationModes: []string{"AlwaysAllow"}}}
+	memory := Config{InMemory: true, PKI: PKI{CertDir: "/data/pki"}, Authorization: Authorization{AuthorizationModes: []string{"AlwaysAllow"}}}
 	memory.setDefaults()
 	if memory.CertDir != "" || memory.KubeconfigFile != "" || memory.anonymous() || memory.keepsFiles() {
 		t.Errorf("%+v", memory)
@@ -45,7 +44,7 @@ func TestSetDefaults(t *testing.T) {
 }
 
 func TestValidateSaysAllThatIsWrong(t *testing.T) {
-	base := Config{Builtin: cluster.Builtin{}, InMemory: true}
+	base := Config{InMemory: true}
 	for want, change := range map[string]func(*Config){
 		"data directory":            func(c *Config) { c.InMemory = false },
 		"bind address":              func(c *Config) { c.BindAddress = "localhost" },
@@ -146,7 +145,7 @@ func TestSite(t *testing.T) {
 
 func TestHiddenMetrics(t *testing.T) {
 	for version, right := range map[string]bool{"": true, "1.24": true, "1.25": false, "1.23": false, "24": false, "v1.24": false} {
-		if err := (&Config{Builtin: cluster.Builtin{}, InMemory: true, Features: Features{ShowHiddenMetricsForVersion: version}}).Validate(); (err == nil) != right {
+		if err := (&Config{InMemory: true, Features: Features{ShowHiddenMetricsForVersion: version}}).Validate(); (err == nil) != right {
 			t.Errorf("%q: %v", version, err)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 // withControllers starts a server that runs a selection of controllers.
@@ -141,7 +140,7 @@ func ownedConfigMap(name string, owners ...string) string {
 func foreground() string { return `{"propagationPolicy":"Foreground"}` }
 
 func TestControllerNamesAreChecked(t *testing.T) {
-	err := (&server.Config{Builtin: cluster.Builtin{}, InMemory: true, Background: server.Background{Controllers: []string{"*", "-gc"}}}).Validate()
+	err := (&server.Config{InMemory: true, Background: server.Background{Controllers: []string{"*", "-gc"}}}).Validate()
 	if err == nil || !strings.Contains(err.Error(), "garbagecollector, namespace, pv-protection, pvc-protection, resourcequota, root-ca-cert-publisher, serviceaccount") {
 		t.Errorf("an unknown controller: %v", err)
 	}

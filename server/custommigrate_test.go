@@ -9,7 +9,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
@@ -23,7 +22,7 @@ func TestMigrateCustomObjects(t *testing.T) {
 		return operate.Client{DataDir: dir}.Migrate(ctx, report)
 	}
 	closed := func(ctx context.Context, report func(operate.Step)) error {
-		return server.MigrateStore(ctx, server.Config{Builtin: cluster.Builtin{}, DataDir: dir}, report)
+		return server.MigrateStore(ctx, server.Config{DataDir: dir}, report)
 	}
 	beta := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1)
 	t.Run("stored", func(t *testing.T) {

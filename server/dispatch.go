@@ -114,10 +114,6 @@ func (s *Server) routes() http.Handler {
 	}
 	rt.Add("/.well-known/openid-configuration", front.Target{Endpoint: s.endpoints.IssuerConfiguration, OwnRepresentation: true})
 	rt.Add(endpoints.KeysPath, front.Target{Endpoint: s.endpoints.IssuerKeys, OwnRepresentation: true})
-	var profile func(name string) http.HandlerFunc
-	if extras := s.cfg.extras(); extras != nil && !s.cfg.DisableProfiling {
-		profile = extras.Profile
-	}
-	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, profile, endpoints.NewVerbosity(s.cfg.LogLevel, s.cfg.DisableProfiling)))
+	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, !s.cfg.DisableProfiling, endpoints.NewVerbosity(s.cfg.LogLevel, s.cfg.DisableProfiling)))
 	return rt
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
@@ -170,7 +169,7 @@ func TestEncryptionKeyRotation(t *testing.T) {
 	stop(h)
 
 	var rewritten int64
-	if err := server.MigrateStore(t.Context(), server.Config{Builtin: cluster.Builtin{}, DataDir: dir, EncryptionConfigFile: encryptionConfig(t, "{identity: {}}, "+aesKeys("2"))}, func(s operate.Step) { rewritten = s.Rewritten }); err != nil || rewritten != 2 {
+	if err := server.MigrateStore(t.Context(), server.Config{DataDir: dir, EncryptionConfigFile: encryptionConfig(t, "{identity: {}}, "+aesKeys("2"))}, func(s operate.Step) { rewritten = s.Rewritten }); err != nil || rewritten != 2 {
 		t.Errorf("%d objects made plain: %v", rewritten, err)
 	}
 	h = start("")
@@ -181,7 +180,7 @@ func TestEncryptionKeyRotation(t *testing.T) {
 // makes writes of its resources fail, and a health check.
 func TestEncryptionConfigAndService(t *testing.T) {
 	file := encryptionConfig(t, "{aesgcm: {keys: [{name: a, secret: c2hvcnQ=}]}}")
-	if _, err := server.Start(t.Context(), server.Config{Builtin: cluster.Builtin{}, InMemory: true, EncryptionConfigFile: file}); err == nil || !strings.HasPrefix(err.Error(), file+":5: secret: the key has 5 bytes") {
+	if _, err := server.Start(t.Context(), server.Config{InMemory: true, EncryptionConfigFile: file}); err == nil || !strings.HasPrefix(err.Error(), file+":5: secret: the key has 5 bytes") {
 		t.Error(err)
 	}
 	h := startServer(t, func(c *server.Config) {

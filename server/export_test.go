@@ -16,7 +16,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -38,7 +37,7 @@ func (s *Server) LookAfter(ctx context.Context) error {
 
 // Forge changes a stored service as no request could.
 func (s *Server) Forge(ctx context.Context, namespace, name string, change func(spec document.Value)) error {
-	_, err := s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: s.builtin().Services.Row, Namespace: namespace, Name: name}, Steps: objects.DirectSteps, Change: objects.Editing(func(obj document.Value) error {
+	_, err := s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: s.services.Row, Namespace: namespace, Name: name}, Steps: objects.DirectSteps, Change: objects.Editing(func(obj document.Value) error {
 		change(obj.Get("spec"))
 		return nil
 	})})
@@ -47,13 +46,8 @@ func (s *Server) Forge(ctx context.Context, namespace, name string, change func(
 
 // Serve makes the server serve other groups than those of the documents.
 func (c *Config) Serve(groups func(policy.Policy) []*api.GroupVersion) {
-	c.groups = func(clock func() time.Time, on func(string) bool) []*api.GroupVersion {
-		return groups(policy.Policy{Now: clock, Features: on})
-	}
+	c.groups = groups
 }
-
-// builtin are the rooms of the built-in groups.
-func (s *Server) builtin() *cluster.Rooms { return s.rooms.(*cluster.Rooms) }
 
 // Migrate runs a migration while requests are served; nil when nothing is old.
 func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
@@ -135,7 +134,7 @@ func TestAuthenticatingProxy(t *testing.T) {
 // does not start.
 func TestOneAuthorityOfClientsAndProxies(t *testing.T) {
 	ca := certificates(t).OwnCA
-	cfg := server.Config{Builtin: cluster.Builtin{}, InMemory: true}
+	cfg := server.Config{InMemory: true}
 	cfg.ClientCAFile, cfg.RequestHeaderClientCAFile = file(t, ca), file(t, ca)
 	s, err := server.Start(t.Context(), cfg)
 	if err == nil {

@@ -160,3 +160,27 @@ func addLimited[T number](fs *pflag.FlagSet, list []limited[T]) {
 		fs.Var(v, v.flag, v.help)
 	}
 }
+
+// addAgentFlags defines the flags of connections to nodes and pods.
+func (c *Config) addAgentFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.KubeletClientCertFile, "kubelet-client-certificate", c.KubeletClientCertFile, "client certificate by which the agents of nodes know this server, PEM")
+	fs.StringVar(&c.KubeletClientKeyFile, "kubelet-client-key", c.KubeletClientKeyFile, "private key of --kubelet-client-certificate, PEM")
+	fs.StringVar(&c.KubeletCAFile, "kubelet-certificate-authority", c.KubeletCAFile, "authorities of the certificates of the agents of nodes, PEM (default: they are not verified)")
+	fs.StringSliceVar(&c.KubeletPreferredAddressTypes, "kubelet-preferred-address-types", c.KubeletPreferredAddressTypes, "types of the addresses of nodes by which their agents are reached, the best first")
+	fs.BoolVar(&c.ConnectToLocalAddresses, "connect-to-local-addresses", c.ConnectToLocalAddresses, "connect to nodes, pods and services at loopback, link-local and metadata addresses too, for clusters on one machine")
+}
+
+// addExtensionFlags defines the flags of extension servers, and of the proxies that
+// authenticate users in front of this server, as it does in front of extension servers.
+func (c *Config) addExtensionFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.RequestHeaderClientCAFile, "requestheader-client-ca-file", c.RequestHeaderClientCAFile, "authorities of proxies that authenticate users, PEM; published for extension servers too")
+	fs.StringSliceVar(&c.RequestHeaderAllowedNames, "requestheader-allowed-names", c.RequestHeaderAllowedNames, "common names that such a proxy may have (default: any)")
+	fs.StringSliceVar(&c.RequestHeaderUsernameHeaders, "requestheader-username-headers", c.RequestHeaderUsernameHeaders, "headers in which it names the user")
+	fs.StringSliceVar(&c.RequestHeaderGroupHeaders, "requestheader-group-headers", c.RequestHeaderGroupHeaders, "headers in which it names the user's groups")
+	fs.StringSliceVar(&c.RequestHeaderExtraHeadersPrefix, "requestheader-extra-headers-prefix", c.RequestHeaderExtraHeadersPrefix, "beginnings of headers in which it gives further attributes of the user")
+	fs.StringVar(&c.ProxyClientCertFile, "proxy-client-cert-file", c.ProxyClientCertFile, "client certificate by which extension servers know this server, PEM; made by the server when neither it nor --requestheader-client-ca-file is given")
+	fs.StringVar(&c.ProxyClientKeyFile, "proxy-client-key-file", c.ProxyClientKeyFile, "private key of --proxy-client-cert-file, PEM")
+	fs.BoolVar(&c.EnableAggregatorRouting, "enable-aggregator-routing", c.EnableAggregatorRouting, "connect to services by their ready endpoints rather than by their cluster addresses")
+	fs.Var((*negated)(&c.ForwardExtensionRedirects), "aggregator-reject-forwarding-redirect", "refuse redirects of extension servers rather than sending them to the client; none is followed")
+	fs.Lookup("aggregator-reject-forwarding-redirect").NoOptDefVal = "true"
+}

@@ -4,55 +4,76 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/gen/essential"
+	"github.com/capstan-dev/capstan/internal/document"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
+	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	rules "github.com/capstan-dev/capstan/server/internal/essential"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/parts"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
-// openCatalog makes the catalog of the configured versions and resources.
+// openCatalog makes the catalog of the configured versions and resources, and returns its group versions.
 func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	cfg := &s.cfg
-	var warnings []string
-	var err error
-	if s.features, warnings, err = features.Parse(cfg.FeatureGates); err != nil {
+	gates, warnings, err := features.Parse(cfg.FeatureGates)
+	if err != nil {
 		return nil, err
 	}
 	for _, w := range warnings {
 		s.log.Warn(w)
 	}
-	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[features.PriorityFairness]
-	groups, err := cfg.allGroups(s.features.On)
+	s.features = gates
+	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !gates[features.PriorityFairness]
+	groups, builtin, err := cfg.allGroups(gates.On)
 	if err != nil {
 		return nil, err
 	}
-	s.features.MarkGated(groups)
+	gates.MarkGated(groups)
 	config, err := features.ParseRuntimeConfig(cfg.RuntimeConfig, groups)
 	if err != nil {
 		return nil, err
 	}
-	config.Apply(groups)
+	config.Apply(groups, nil)
+	if cfg.OwnGroupsOnly {
+		config.Apply(builtin, features.EveryServer)
+	}
 	features.DropFutureDeprecations(groups)
-	if !s.features[features.VersionHashes] {
+	if !gates[features.VersionHashes] {
 		features.HideStorageHashes(groups)
 	}
 	s.catalog = catalog.New(groups, &metav1.Table)
-	s.core = &parts.Core{Log: s.log, Clock: cfg.Clock, Catalog: s.catalog, Host: s.host, Stopping: s.stopping, Settings: cfg.settings()}
-	if cfg.Builtin == nil {
-		return groups, nil
-	}
-	s.rooms = cfg.Builtin.Rooms(s.core)
 	return groups, checkNeeded(s.catalog.Snapshot())
+}
+
+// allGroups are the built-in group versions with those of the API, in the order of
+// discovery, and the built-in ones alone.
+func (c *Config) allGroups(on func(feature string) bool) (all, builtin []*api.GroupVersion, err error) {
+	if c.OwnGroupsOnly && c.API == nil {
+		return nil, nil, errors.New("nothing to serve: set the API of the configuration, or leave OwnGroupsOnly out")
+	}
+	builtin = c.builtinGroups(on)
+	all, err = joined(builtin, c.API)
+	return all, builtin, err
+}
+
+// builtinGroups are the group versions of the documents, with the rules that they name.
+func (c *Config) builtinGroups(on func(feature string) bool) []*api.GroupVersion {
+	rules := policy.New(c.Clock)
+	rules.Features = on
+	if c.groups != nil {
+		return c.groups(rules)
+	}
+	return generated.New(rules, conversion.Hooks{})
 }
 
 // joined are group versions with those of an API, in the order of discovery. A group
@@ -61,6 +82,7 @@ func joined(groups []*api.GroupVersion, more *api.API) ([]*api.GroupVersion, err
 	if more == nil {
 		return groups, nil
 	}
+	groups = slices.Clone(groups)
 	for _, gv := range more.Groups() {
 		if slices.ContainsFunc(groups, func(other *api.GroupVersion) bool { return other.APIVersion() == gv.APIVersion() }) {
 			return nil, fmt.Errorf("the API has %s, which is built in: give its group another name", gv.APIVersion())
@@ -73,42 +95,30 @@ func joined(groups []*api.GroupVersion, more *api.API) ([]*api.GroupVersion, err
 	return groups, nil
 }
 
-// allGroups are the built-in group versions, or the essential ones, with those of the API.
-func (c *Config) allGroups(on func(feature string) bool) ([]*api.GroupVersion, error) {
-	switch {
-	case c.groups != nil:
-		return joined(c.groups(c.Clock, on), c.API)
-	case c.Builtin != nil:
-		return joined(c.Builtin.Groups(c.Clock, on), c.API)
-	case c.API == nil:
-		return nil, errors.New("nothing to serve: set the API of the configuration, or its Builtin groups")
-	}
-	return joined(essentials().Groups(), c.API)
-}
-
-// essentials are the kinds of a server without the built-in groups.
-func essentials() *api.API { return essential.New(rules.Rules{}) }
-
 // documents are the generated OpenAPI documents.
 func (c *Config) documents() []api.Documents {
-	var all []api.Documents
-	if c.Builtin != nil {
-		all = append(all, c.Builtin.Documents())
-	} else {
-		all = append(all, essentials().Documents)
-	}
+	all := []api.Documents{openapi.Documents()}
 	if c.API != nil {
 		all = append(all, c.API.Documents)
 	}
 	return all
 }
 
-// settings are those of the rooms of the built-in groups.
-func (c *Config) settings() parts.Settings {
-	return parts.Settings{Authentication: c.Authentication, AuthorizationModes: c.AuthorizationModes, Addresses: &c.Addresses, Admission: c.Admission, Agents: c.Agents, Controllers: c.Controllers,
-		MaxRequestBytes: c.MaxRequestBytes, EnableAggregatorRouting: c.EnableAggregatorRouting, ForwardExtensionRedirects: c.ForwardExtensionRedirects,
-		KnownAs: net.JoinHostPort(cmp.Or(c.ExternalHostname, c.AdvertiseAddress, c.BindAddress), fmt.Sprint(c.SecurePort)),
-		Retry:   c.durations.Retry, Types: c.durations.Types, Extensions: c.durations.ExtensionServers}
+// customRows makes rows of definitions, with converters for those that have a webhook.
+func customRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
+	meta, err := definitions.NewMeta(generated.Meta())
+	if err != nil {
+		return nil, err
+	}
+	rows := &definitions.Rows{Meta: meta, Converter: converter}
+	if deployments := snapshot.Resource("apps", "v1", "deployments"); deployments != nil {
+		rows.Scale = *deployments.Subresource("scale")
+	}
+	return rows, nil
+}
+
+func definitionsRow(snapshot *catalog.Snapshot) *catalog.Row {
+	return snapshot.Stored(objects.DefinitionGroup, "customresourcedefinitions")
 }
 
 const (

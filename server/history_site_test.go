@@ -24,7 +24,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/history"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 // stress reports whether tests run in their long form (make stress).
@@ -70,7 +69,7 @@ func openSite(t *testing.T, edits ...func(*server.Config)) *site {
 		t.Fatal(err)
 	}
 	s := &site{t: t, clock: &clock{start: time.Now()}}
-	s.cfg = server.Config{Builtin: cluster.Builtin{}, DataDir: "data", FS: vfs.NewMem(), PKI: server.PKI{TokenAuthFile: tokens}, History: time.Second, Clock: s.clock.now, Background: server.Background{Controllers: []string{"-*"}}}
+	s.cfg = server.Config{DataDir: "data", FS: vfs.NewMem(), PKI: server.PKI{TokenAuthFile: tokens}, History: time.Second, Clock: s.clock.now, Background: server.Background{Controllers: []string{"-*"}}}
 	for _, edit := range edits {
 		edit(&s.cfg)
 	}

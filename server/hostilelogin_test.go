@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 // signer signs certificates of a test; nil for themselves.
@@ -125,7 +124,7 @@ func TestWrongPoliciesRefuseStart(t *testing.T) {
 			c.AuthorizationModes, c.AuthorizationPolicyFile = []string{"ABAC"}, "/nowhere/policy"
 		},
 	} {
-		cfg := server.Config{Builtin: cluster.Builtin{}, InMemory: true}
+		cfg := server.Config{InMemory: true}
 		change(&cfg)
 		s, err := server.Start(t.Context(), cfg)
 		if err == nil {

@@ -2,9 +2,13 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto"
+	"crypto/tls"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
@@ -12,39 +16,88 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/webhook"
+	"github.com/capstan-dev/capstan/server/internal/accounts"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/endpoints"
+	"github.com/capstan-dev/capstan/server/internal/nodes"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
-// openAuthentication makes the chain of the configured authenticators.
-func (s *Server) openAuthentication() error {
+// accountTokens makes and checks the tokens of service accounts, and checks bootstrap tokens.
+type accountTokens struct {
+	requested, ofSecrets *authn.TokenIssuer
+	documents            *authn.IssuerDocuments // nil when the issuer is not a URL
+	checks               []authn.TokenAuthenticator
+}
+
+// openAccounts makes the issuers of tokens for service accounts, and the authenticators of
+// tokens that are objects.
+func (s *Server) openAccounts() (*accountTokens, error) {
 	cfg := &s.cfg
-	tokens := authn.TokenUnion{s.keys}
-	if s.rooms != nil {
-		more, err := s.rooms.Logins()
-		if err != nil {
-			return err
-		}
-		tokens = append(tokens, more...)
+	requested, secrets, err := s.keys.SigningKeys()
+	if err != nil {
+		return nil, fmt.Errorf("service account signing key: %w", err)
 	}
-	var err error
+	var all accountTokens
+	if all.requested, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], requested); err != nil {
+		return nil, fmt.Errorf("service account signing key: %w", err)
+	}
+	if all.ofSecrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets); err != nil {
+		return nil, fmt.Errorf("service account private key: %w", err)
+	}
+	keys, err := s.keys.AccountKeys(requested, secrets)
+	if err != nil {
+		return nil, fmt.Errorf("service account keys: %w", err)
+	}
+	if all.documents, err = cfg.issuerDocuments(keys); err != nil {
+		return nil, fmt.Errorf("service account keys: %w", err)
+	}
+	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
+	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
+		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects})
+	s.metrics.Count("serviceaccount_valid_tokens_total", "Requests by tokens of service accounts that end by themselves.", &tokens.Uses.Valid)
+	s.metrics.Count("serviceaccount_stale_tokens_total", "Requests by tokens of service accounts that should have been renewed.", &tokens.Uses.Stale)
+	s.metrics.Count("serviceaccount_legacy_tokens_total", "Requests by tokens of service accounts in secrets.", &tokens.Uses.Legacy)
+	all.checks = append(all.checks, tokens)
+	if cfg.EnableBootstrapTokenAuth {
+		all.checks = append(all.checks, accounts.BootstrapTokens{Objects: objects, Clock: cfg.Clock})
+	}
+	return &all, nil
+}
+
+// issuerDocuments makes the documents about the issuer of tokens; nil for one that is
+// not a URL by which others could find them.
+func (c *Config) issuerDocuments(keys []crypto.PublicKey) (*authn.IssuerDocuments, error) {
+	issuer, err := url.Parse(c.ServiceAccountIssuers[0])
+	if err != nil || issuer.Scheme != "https" || issuer.RawQuery != "" || issuer.Fragment != "" {
+		return nil, nil
+	}
+	known := net.JoinHostPort(cmp.Or(c.ExternalHostname, c.AdvertiseAddress, c.BindAddress), fmt.Sprint(c.SecurePort))
+	return authn.NewIssuerDocuments(issuer.String(), cmp.Or(c.ServiceAccountKeysURL, "https://"+known+endpoints.KeysPath), keys)
+}
+
+// openAuthentication makes the chain of the configured authenticators.
+func (s *Server) openAuthentication() (authn.Authenticator, error) {
+	cfg := &s.cfg
+	tokens := append(authn.TokenUnion{s.keys}, s.accounts.checks...)
 	if cfg.OIDCIssuerURL != "" {
-		if s.openID, err = cfg.extras().IDTokens(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery}); err != nil {
-			return fmt.Errorf("ID tokens: %w", err)
+		issuer, err := openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery})
+		if err != nil {
+			return nil, fmt.Errorf("ID tokens: %w", err)
 		}
-		tokens = append(tokens, s.openID)
+		s.closeLater(issuer.Close)
+		tokens = append(tokens, issuer)
 	}
 	if cfg.TokenWebhookConfigFile != "" {
 		hook, err := newTokenWebhook(cfg)
 		if err != nil {
-			return fmt.Errorf("token webhook: %w", err)
+			return nil, fmt.Errorf("token webhook: %w", err)
 		}
 		tokens = append(tokens, hook)
 	}
 	s.tokens = tokens
-	s.authn = authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: s.tokens, Audiences: cfg.APIAudiences, Anonymous: cfg.anonymous()})
-	return nil
+	return authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: tokens, Audiences: cfg.APIAudiences, Anonymous: cfg.anonymous()}), nil
 }
 
 // newTokenWebhook is the authenticator of the configured webhook.
@@ -77,28 +130,24 @@ func webhookOf(file string) (*webhook.Client, error) {
 }
 
 // openAuthorization makes the authorizer of the configured modes.
-func (s *Server) openAuthorization(ctx context.Context) (err error) {
-	if s.rbac, err = rbac.Open(ctx, rbac.Config{Store: s.store, Catalog: s.catalog, Logger: s.log}); err != nil {
-		return err
-	}
-	s.core.RBAC = s.rbac
-	policies := authz.Policies{RBAC: s.rbac}
-	switch {
-	case s.rooms != nil:
-		if policies.Node, err = s.rooms.Nodes(ctx); err != nil {
-			return err
+func (s *Server) openAuthorization(ctx context.Context, roles *rbac.Policy) (authz.Authorizer, error) {
+	policies := authz.Policies{RBAC: roles}
+	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode) {
+		agents, err := nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log})
+		if err != nil {
+			return nil, err
 		}
-	case slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode):
-		return fmt.Errorf("authorization mode: %s needs the built-in groups, which this server does not have; leave it out", authz.ModeNode)
+		s.closeLater(agents.Close)
+		policies.Node = agents
 	}
 	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook) {
-		if policies.Webhook, err = newAuthorizationWebhook(&s.cfg); err != nil {
-			return fmt.Errorf("authorization webhook: %w", err)
+		hook, err := newAuthorizationWebhook(&s.cfg)
+		if err != nil {
+			return nil, fmt.Errorf("authorization webhook: %w", err)
 		}
+		policies.Webhook = hook
 	}
-	s.authz, err = authz.New(s.cfg.Authorization, policies)
-	s.core.Authz = s.authz
-	return err
+	return authz.New(s.cfg.Authorization, policies)
 }
 
 // site is the server for which certificates are made.
@@ -132,6 +181,9 @@ func (s *Server) credentialsChanged(before, now *pki.Credentials) {
 		s.log.Error("the certificate is in use, but clients cannot be told", "error", err)
 	}
 }
+
+// frontProxy is the certificate by which extension servers know this server; nil for none.
+func (s *Server) frontProxy() *tls.Certificate { return s.keys.Credentials().FrontProxy() }
 
 // CA is the certificate, PEM, by which clients verify the server.
 func (s *Server) CA() []byte { return s.keys.Credentials().CA }

@@ -18,7 +18,6 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -133,7 +132,7 @@ func TestMigrateBesideRequests(t *testing.T) {
 		}
 	})
 	if again := migrated(t, func(ctx context.Context, report func(operate.Step)) error {
-		return server.MigrateStore(ctx, server.Config{Builtin: cluster.Builtin{}, DataDir: dir}, report)
+		return server.MigrateStore(ctx, server.Config{DataDir: dir}, report)
 	}); again.Rewritten != 0 {
 		t.Errorf("a migration of the closed store: %+v", again)
 	}
@@ -264,7 +263,7 @@ func TestNothingToMigrate(t *testing.T) {
 		}
 	})
 	last := migrated(t, func(ctx context.Context, report func(operate.Step)) error {
-		return server.MigrateStore(ctx, server.Config{Builtin: cluster.Builtin{}, DataDir: dir}, report)
+		return server.MigrateStore(ctx, server.Config{DataDir: dir}, report)
 	})
 	if last.Rewritten != 0 || last.Failed != 0 || last.Looked < made {
 		t.Errorf("of %d objects: %+v", made, last)

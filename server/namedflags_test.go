@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/flags"
 )
 
@@ -64,7 +63,6 @@ func TestNamedFlags(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		c.Builtin = cluster.Builtin{}
 		valid := c.Validate()
 		c.setDefaults()
 		if found, err := flags.Check(fs); err != nil || found != nil || valid != nil || !f.effect(c) {

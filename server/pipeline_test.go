@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
@@ -24,7 +23,7 @@ import (
 // server lives on.
 func TestPanicIsAnswered(t *testing.T) {
 	var log bytes.Buffer
-	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := Start(context.Background(), Config{InMemory: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func TestPanicIsAnswered(t *testing.T) {
 // the answer is not whole.
 func TestPanicInRest(t *testing.T) {
 	var log bytes.Buffer
-	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := Start(context.Background(), Config{InMemory: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +113,7 @@ func (l lateReader) Read([]byte) (int, error) {
 // TestBodyAtTheLastMoment: a body that is complete when its time is over is refused,
 // since net/http goes on as if the client had gone.
 func TestBodyAtTheLastMoment(t *testing.T) {
-	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true})
+	s, err := Start(context.Background(), Config{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +140,7 @@ func BenchmarkPipeline(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, off := range []bool{true, false} {
-		s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{DisablePriorityAndFairness: off}})
+		s, err := Start(context.Background(), Config{InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{DisablePriorityAndFairness: off}})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 // admissionFile is a file of --admission-control-config-file with the plug-ins.
@@ -91,7 +90,7 @@ func TestPodSecurity(t *testing.T) {
 // The start is refused with the line of a mistake.
 func TestWrongAdmissionFile(t *testing.T) {
 	path := admissionFile(t, "- name: PodSecurity\n  configuration: {}\n")
-	s, err := server.Start(t.Context(), server.Config{Builtin: cluster.Builtin{}, InMemory: true, Admission: server.Admission{AdmissionControlConfigFile: path}})
+	s, err := server.Start(t.Context(), server.Config{InMemory: true, Admission: server.Admission{AdmissionControlConfigFile: path}})
 	if err == nil {
 		_ = s.Shutdown(t.Context())
 	}

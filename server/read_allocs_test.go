@@ -11,7 +11,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/invariants"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -34,7 +33,7 @@ func startQuiet(t *testing.T, edits ...func(*Config)) *Server {
 	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}}
+	cfg := Config{InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}}
 	for _, edit := range edits {
 		edit(&cfg)
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
@@ -66,7 +65,7 @@ func startReloads(t *testing.T, first *pki.Credentials) *reloads {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Builtin: cluster.Builtin{}, InMemory: true, Background: Background{Controllers: []string{"root-ca-cert-publisher"}}, Logger: log, PKI: PKI{KubeconfigFile: r.dir + "/kubeconfig",
+	cfg := Config{InMemory: true, Background: Background{Controllers: []string{"root-ca-cert-publisher"}}, Logger: log, PKI: PKI{KubeconfigFile: r.dir + "/kubeconfig",
 		TLSCertFile: r.write("tls.crt", first.Cert), TLSPrivateKeyFile: r.write("tls.key", first.Key),
 		TokenAuthFile: r.write("tokens", []byte("first-token,admin,1,system:masters\n"))}}
 	cfg.Shorten(func(d *Durations) { d.Reload = time.Hour })
@@ -292,7 +291,7 @@ func TestOwnCertificatesAreRenewedInTime(t *testing.T) {
 	begin := time.Now()
 	now.Store(&begin)
 	r := &reloads{t: t}
-	s := r.start(Config{Builtin: cluster.Builtin{}, DataDir: t.TempDir(), Background: Background{Controllers: []string{"-*"}}, Clock: func() time.Time { return *now.Load() }})
+	s := r.start(Config{DataDir: t.TempDir(), Background: Background{Controllers: []string{"-*"}}, Clock: func() time.Time { return *now.Load() }})
 	before := s.keys.Credentials()
 	if err := s.keys.RenewOwn(); err != nil || s.keys.Credentials() != before {
 		t.Fatalf("renewed without need: %v", err)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -27,7 +26,7 @@ func startForRights(b *testing.B) *Server {
 	if err := os.WriteFile(tokens, []byte("ann,ann,1\nadmin,admin,2,system:masters\n"), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
+	s, err := Start(context.Background(), Config{InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -131,7 +130,7 @@ func BenchmarkLogin(b *testing.B) {
 	account := create("serviceaccounts", `{"metadata":{"name":"web"}}`)
 	pod := create("pods", string(benchPod("p")))
 	token := func(more string) string { // also for another server, so that tokens differ
-		text, err := s.builtin().Issuer.Issue(authn.AccountToken{Namespace: "default", Account: account, Pod: &pod, Audiences: append([]string{more}, s.cfg.APIAudiences...),
+		text, err := s.accounts.requested.Issue(authn.AccountToken{Namespace: "default", Account: account, Pod: &pod, Audiences: append([]string{more}, s.cfg.APIAudiences...),
 			From: time.Now(), To: time.Now().Add(time.Hour)})
 		if err != nil {
 			b.Fatal(err)

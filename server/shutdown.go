@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -47,9 +48,7 @@ func (s *Server) shutdown(ctx context.Context) {
 		if soon.Err() != nil {
 			s.log.Warn("the server stops while requests or controllers are under way that do not end; what they have not written is lost")
 		}
-		if err := s.closeParts(ctx); err != nil && s.failure == nil {
-			s.failure = err
-		}
+		s.close(ctx)
 		close(s.done)
 	})
 }
@@ -107,39 +106,10 @@ func (s *Server) breakHTTP() {
 	}
 }
 
-// closeParts closes the parts that open has opened so far. What they have to send on is
+// close closes the parts that are open, the last opened first. What they have to send on is
 // sent until ctx ends, or a moment later.
-func (s *Server) closeParts(ctx context.Context) error {
-	if s.hub != nil {
-		s.hub.Close()
+func (s *Server) close(ctx context.Context) {
+	for _, close := range slices.Backward(s.closers) {
+		close(ctx)
 	}
-	if s.rooms != nil {
-		s.rooms.Close()
-	}
-	if s.openID != nil {
-		s.openID.Close()
-	}
-	s.flow.Close()
-	if s.rbac != nil {
-		s.rbac.Close()
-	}
-	if s.headers != nil {
-		s.headers.Close()
-	}
-	s.control.Close()
-	soon, cancel := s.soon(ctx)
-	defer cancel()
-	s.audit.Close(soon)
-	if s.spans != nil {
-		s.spans.Close(soon)
-	}
-	var err error
-	if s.store != nil {
-		err = s.store.Close()
-	}
-	s.cipher.Close()
-	if s.listener != nil {
-		_ = s.listener.Close() // closed already when HTTP was shut down
-	}
-	return err
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 )
 
 const signingRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -240,7 +239,7 @@ func TestGivenSigningAuthority(t *testing.T) {
 	}
 	h.whoami(t, text, key).expect(t, 401, "")
 	for _, c := range []server.PKI{{ClusterSigningCertFile: cert}, {ClusterSigningKeyFile: keyFile}} {
-		if err := (&server.Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: c}).Validate(); err == nil || !strings.Contains(err.Error(), "--cluster-signing-key-file") {
+		if err := (&server.Config{InMemory: true, PKI: c}).Validate(); err == nil || !strings.Contains(err.Error(), "--cluster-signing-key-file") {
 			t.Error(err)
 		}
 	}
@@ -264,7 +263,7 @@ func TestSignerAuthorities(t *testing.T) {
 	}
 	wrong := server.PKI{}
 	wrong.SignerAuthorities.KubeletServing.Cert = "x"
-	if err := (&server.Config{Builtin: cluster.Builtin{}, InMemory: true, PKI: wrong}).Validate(); err == nil || !strings.Contains(err.Error(), "--cluster-signing-kubelet-serving-key-file") {
+	if err := (&server.Config{InMemory: true, PKI: wrong}).Validate(); err == nil || !strings.Contains(err.Error(), "--cluster-signing-kubelet-serving-key-file") {
 		t.Error(err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/internal/cluster"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
@@ -42,7 +41,7 @@ func (s *Server) boundPods(b *testing.B) {
 	if _, err := s.objects.Write(context.Background(), &w); err != nil {
 		b.Fatal(err)
 	}
-	for len(s.builtin().Quotas.Counting("default", s.catalog.Snapshot().Core("pods").Resource)) == 0 {
+	for len(s.admitting.quotas.Counting("default", s.catalog.Snapshot().Core("pods").Resource)) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -50,7 +49,7 @@ func (s *Server) boundPods(b *testing.B) {
 // BenchmarkCreatePod measures a create from the decoded body to the answer, with and
 // without field ownership, and with a charge to a resource quota.
 func BenchmarkCreatePod(b *testing.B) {
-	s, err := Start(context.Background(), Config{Builtin: cluster.Builtin{}, InMemory: true, Background: Background{Controllers: []string{"resourcequota"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
+	s, err := Start(context.Background(), Config{InMemory: true, Background: Background{Controllers: []string{"resourcequota"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
 	if err != nil {
 		b.Fatal(err)
 	}

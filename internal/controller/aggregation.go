@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -29,7 +28,7 @@ type aggregation struct {
 }
 
 func newAggregation(ctx context.Context, c *cluster) handler {
-	a := &aggregation{cluster: c, typ: c.find("rbac.authorization."+profile.GroupSuffix, "clusterroles")}
+	a := &aggregation{cluster: c, typ: c.find(rolesGroup, "clusterroles")}
 	a.queue = newQueue(ctx, RoleAggregation, 1, c.Logger, func(ctx context.Context, _ struct{}) error { return a.sync(ctx) })
 	return a
 }

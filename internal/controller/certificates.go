@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/signing"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -119,7 +118,7 @@ func newRequests(ctx context.Context, c *cluster, name string, pending func(*sig
 }
 
 func (c *cluster) signingRequests() *Type {
-	return c.find("certificates."+profile.GroupSuffix, "certificatesigningrequests")
+	return c.find(requestsGroup, "certificatesigningrequests")
 }
 
 func (r *requests) wants(t *Type) bool { return t == r.typ }

@@ -89,6 +89,12 @@ func (c *cluster) find(group, plural string) *Type {
 	return nil
 }
 
+// serves reports whether a version of a kind is served.
+func (c *cluster) serves(group, plural string) bool {
+	t := c.find(group, plural)
+	return t != nil && !t.Off
+}
+
 // active reports whether a namespace exists and accepts new content.
 func (c *cluster) active(ctx context.Context, name string) (bool, error) {
 	e, err := c.Store.Get(ctx, c.namespaces.key("", name))

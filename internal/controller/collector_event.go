@@ -23,7 +23,7 @@ func (gc *collector) hasOtherKey(r *ownerReference) bool {
 // is not allowed. There is one event for each reference.
 func (gc *collector) reportOwner(ctx context.Context, o *subject, r *ownerReference) {
 	events := gc.find("", "events")
-	if events == nil {
+	if events == nil || events.Off {
 		return
 	}
 	namespace := o.namespace

@@ -16,6 +16,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -45,6 +46,7 @@ type DeleteOptions struct {
 type Type struct {
 	*api.Resource
 	Prefix string // "core/pods/"
+	Off    bool   // no version of it is served
 }
 
 // Config describes the manager's cluster, and the controllers that it runs.
@@ -57,9 +59,8 @@ type Config struct {
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds     map[Kind]string
-	Makers    []Maker   // nil for Core
-	Custom    Custom    // nil for none
-	Elsewhere Elsewhere // nil for nothing
+	Custom    Custom // nil for none
+	Elsewhere Elsewhere
 
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	// SecretToken makes the token of a service account, by name and uid, for a secret.
@@ -68,7 +69,7 @@ type Config struct {
 	Logger      *slog.Logger
 
 	Certificates Certificates
-	Quotas       Quotas        // nil for none
+	Quotas       Quotas
 	QuotaResync  time.Duration // after which each quota is counted again
 }
 
@@ -85,20 +86,6 @@ type Elsewhere interface {
 	// Count counts the objects of a resource in a namespace. Errors: ErrUnknownKind, and
 	// those of the server.
 	Count(ctx context.Context, namespace, group, plural string) (int, error)
-}
-
-// nowhere keeps nothing.
-type nowhere struct{}
-
-func (nowhere) EmptyNamespace(context.Context, string) (map[string]int, []error, []error) {
-	return map[string]int{}, nil, nil
-}
-func (nowhere) Keeps(string) bool { return false }
-func (nowhere) Find(context.Context, string, string, string, string) ([]byte, error) {
-	return nil, ErrUnknownKind
-}
-func (nowhere) Count(context.Context, string, string, string) (int, error) {
-	return 0, ErrUnknownKind
 }
 
 // Custom are the resource types that come and go while controllers run. A type that does
@@ -137,55 +124,44 @@ type Manager struct {
 	wg   sync.WaitGroup
 }
 
-// Maker makes a controller.
-type Maker struct {
-	name, account string
-	new           func(context.Context, *cluster) handler
+// maker makes a controller of the kind with a group and plural: a server that does not serve
+// the kind has no such controller.
+type maker struct {
+	name, account, group, plural string
+	new                          func(context.Context, *cluster) handler
 }
 
-// Core makes the controllers that every server has.
-func Core() []Maker {
-	return []Maker{
-		{Namespace, "namespace-controller", newNamespaces},
-		{GarbageCollector, "generic-garbage-collector", newCollector},
-		{RoleAggregation, "clusterrole-aggregation-controller", newAggregation},
-	}
+// makers are those of all controllers.
+var makers = []maker{
+	{Namespace, "namespace-controller", "", "namespaces", newNamespaces},
+	{GarbageCollector, "generic-garbage-collector", "", "namespaces", newCollector},
+	{RoleAggregation, "clusterrole-aggregation-controller", rolesGroup, "clusterroles", newAggregation},
+	{ServiceAccount, "service-account-controller", "", "serviceaccounts", newServiceAccounts},
+	{RootCA, "root-ca-cert-publisher", "", "configmaps", newRootCA},
+	{AccountToken, "service-account-token-controller", "", "serviceaccounts", newAccountTokens},
+	{ClaimProtection, "pvc-protection-controller", "", "persistentvolumeclaims", newClaimProtection},
+	{VolumeProtection, "pv-protection-controller", "", "persistentvolumes", newVolumeProtection},
+	{Approver, "certificate-controller", requestsGroup, "certificatesigningrequests", newApprover},
+	{Signer, "certificate-controller", requestsGroup, "certificatesigningrequests", newSigner},
+	{Cleaner, "certificate-controller", requestsGroup, "certificatesigningrequests", newCleaner},
+	{BootstrapSigner, "bootstrap-signer", "", "secrets", newInfoSigner},
+	{TokenCleaner, "token-cleaner", "", "secrets", newTokenCleaner},
+	{ResourceQuota, "resourcequota-controller", "", "resourcequotas", newQuotas},
 }
 
-// All makes all controllers.
-func All() []Maker {
-	return append(Core(), []Maker{
-		{ServiceAccount, "service-account-controller", newServiceAccounts},
-		{RootCA, "root-ca-cert-publisher", newRootCA},
-		{AccountToken, "service-account-token-controller", newAccountTokens},
-		{ClaimProtection, "pvc-protection-controller", newClaimProtection},
-		{VolumeProtection, "pv-protection-controller", newVolumeProtection},
-		{Approver, "certificate-controller", newApprover},
-		{Signer, "certificate-controller", newSigner},
-		{Cleaner, "certificate-controller", newCleaner},
-		{BootstrapSigner, "bootstrap-signer", newInfoSigner},
-		{TokenCleaner, "token-cleaner", newTokenCleaner},
-		{ResourceQuota, "resourcequota-controller", newQuotas},
-	}...)
-}
+const (
+	rolesGroup    = "rbac.authorization." + profile.GroupSuffix
+	requestsGroup = "certificates." + profile.GroupSuffix
+)
 
 // Start starts the selected controllers and returns at once. Stop must be called before
 // the store is closed.
 func Start(cfg Config) *Manager {
 	ctx, stop := context.WithCancel(context.Background())
-	if cfg.Elsewhere == nil {
-		cfg.Elsewhere = nowhere{}
-	}
 	c := newCluster(cfg)
 	m := &Manager{stop: stop, feed: newFeed(c)}
-	if cfg.Makers == nil {
-		cfg.Makers = Core()
-	}
-	for _, made := range cfg.Makers {
-		if made.name == ResourceQuota && cfg.Quotas == nil {
-			continue
-		}
-		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
+	for _, made := range makers {
+		if c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
 		}
 	}

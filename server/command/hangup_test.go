@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/builtin"
 )
 
 // TestMain is the tests, or the beginning of a server for one of them: it waits for a line
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Println("initialized")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	Main("capstan", server.Config{Builtin: builtin.Groups()})
+	Main("capstan", server.Config{})
 }
 
 // begin starts the program, which waits before the first line of Main, and sends it

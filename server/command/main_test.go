@@ -15,11 +15,10 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/builtin"
 )
 
 // capstan is the program with the built-in groups.
-var capstan = program{"capstan", server.Config{Builtin: builtin.Groups()}}
+var capstan = program{"capstan", server.Config{}}
 
 // command runs one command line to its end.
 func command(args ...string) (code int, stdout, stderr string) {

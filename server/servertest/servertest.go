@@ -10,7 +10,6 @@ import (
 
 	"github.com/capstan-dev/capstan/client"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/builtin"
 )
 
 // stopTimeout is how long a server may take to end.
@@ -24,7 +23,7 @@ type Server struct {
 
 // Start starts a server that ends with the test. It has no controllers, so that nothing
 // changes unless the test does it, and pods need no account; change adapts its configuration
-// before. It has the built-in groups, unless change sets Builtin to nil.
+// before.
 func Start(t testing.TB, change ...func(*server.Config)) *Server {
 	t.Helper()
 	s, stop, err := Run(change...)
@@ -41,7 +40,7 @@ func Start(t testing.TB, change ...func(*server.Config)) *Server {
 
 // Run is Start for programs that are not a test: stop ends the server.
 func Run(change ...func(*server.Config)) (s *Server, stop func() error, err error) {
-	config := server.Config{InMemory: true, Builtin: builtin.Groups()}
+	config := server.Config{InMemory: true}
 	config.Controllers = []string{"-*"}
 	config.DisableAdmissionPlugins = []string{"ServiceAccount"}
 	for _, f := range change {

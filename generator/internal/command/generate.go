@@ -51,7 +51,7 @@ type emitter = func(*model.Model) ([]emit.File, error)
 func emitters() map[string][]emitter {
 	return map[string][]emitter{
 		"gen":          {emit.Types, emit.Client, emit.Outside},
-		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI, emit.Essential},
+		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI},
 	}
 }
 

@@ -136,7 +136,7 @@ func newAPI(root string) *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&s.Builtin, "builtin", true, "serve the built-in groups too; without them the program has half the size, and namespaces, roles and reviews of access")
+	c.Flags().BoolVar(&s.Builtin, "builtin", true, "serve the built-in groups too; without them there are namespaces, roles and reviews of access")
 	c.Flags().StringVar(&dir, "dir", "", "the new folder")
 	c.Flags().StringVar(&s.Module, "module", "", "import path of the module (default: the group)")
 	c.Flags().StringVar(&s.Version, "version", "v1beta1", "the first version")

@@ -95,7 +95,7 @@ func (d *documents) storeAs(e entry, res *model.Resource, as string) {
 // lifeKeys reads the keys for writing, keeping and ending the objects of a resource.
 func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 	return map[string]func(node){
-		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "essential": d.boolean(&res.Essential), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
+		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
 		"endpoint":          d.endpoint(&res.Endpoint),
 		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),

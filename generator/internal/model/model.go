@@ -79,7 +79,6 @@ type Resource struct {
 	OrphanWarning       string       // orphanWarning: for a delete that orphans without saying so
 	ProtectedNames      []string     // protectedNames: of objects that may not be deleted
 	Graceful            *Grace       // graceful: nil when a delete gives no time
-	Essential           bool         // essential: every server has it, also one without the built-in groups
 	Completes           bool         // completes: a phase marks a finished object
 	Expires             bool         // expires: the object vanishes some time after its last write
 	Keeps               []string     // paths without the leading dot

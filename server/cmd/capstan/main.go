@@ -3,8 +3,7 @@ package main
 
 import (
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/builtin"
 	"github.com/capstan-dev/capstan/server/command"
 )
 
-func main() { command.Main("capstan", server.Config{Builtin: builtin.Groups()}) }
+func main() { command.Main("capstan", server.Config{}) }

@@ -2,8 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -23,10 +21,9 @@ type Right struct {
 	Verb, Group, Version, Resource, Subresource, Namespace, Name string
 }
 
-// Guard has the checks of writes that every server makes, whatever groups it has: nobody
-// gives rights that they do not have, and certificates are approved and signed by users with
-// that right. The Guard is the whole admission of a server without the built-in groups, and
-// a part of the Chain.
+// Guard has the checks of writes that every server makes, whatever groups and plug-ins are
+// on: nobody gives rights that they do not have, and certificates are approved and signed by
+// users with that right. The Guard is a part of the Chain.
 type Guard struct {
 	Rights Rights
 	// Remote is set where rights are decided outside of the server: then any write may block.
@@ -52,17 +49,3 @@ func (g *Guard) Check(ctx context.Context, r *Request) error {
 
 // Waits reports whether a check may block.
 func (g *Guard) Waits(Operation, *api.Resource, string) bool { return g.Remote }
-
-// Unguarded reports what the configuration asks of a server without the built-in groups
-// that its Guard does not do. The other plug-ins are about built-in kinds.
-func (c *Config) Unguarded() error {
-	if c.AdmissionControlConfigFile != "" {
-		return errors.New("--admission-control-config-file: its plug-ins need the built-in groups, which this server does not have; leave it out")
-	}
-	for _, name := range [...]string{"AlwaysDeny", "OwnerReferencesPermissionEnforcement"} {
-		if c.On(name) {
-			return fmt.Errorf("the admission plug-in %s needs the built-in groups, which this server does not have; leave it out", name)
-		}
-	}
-	return nil
-}

@@ -28,7 +28,7 @@ type Config struct {
 	// cluster address, which not every machine reaches (--enable-aggregator-routing).
 	ByEndpoint bool
 	// Self is the address of this server, "127.0.0.1:6443", for its own service.
-	Self func() string
+	Self string
 }
 
 // Backends knows the services of the cluster and their endpoints. It is safe for
@@ -67,7 +67,7 @@ func (b *Backends) Close() {
 // for a service that has no address by its type.
 func (b *Backends) Resolve(_ context.Context, namespace, name string, port int32) (address string, err error) {
 	if namespace == "default" && name == addresses.OwnService && port == 443 {
-		return b.cfg.Self(), nil
+		return b.cfg.Self, nil
 	}
 	s := b.services.View().Get(b.of.Key(namespace, name))
 	if s == nil {

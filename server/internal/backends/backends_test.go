@@ -40,7 +40,7 @@ func open(t *testing.T, byEndpoint bool) *Backends {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	c := catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta())
-	b, err := Open(t.Context(), Config{Store: s, Catalog: c, Logger: slog.New(slog.DiscardHandler), ByEndpoint: byEndpoint, Self: func() string { return "127.0.0.1:6443" }})
+	b, err := Open(t.Context(), Config{Store: s, Catalog: c, Logger: slog.New(slog.DiscardHandler), ByEndpoint: byEndpoint, Self: "127.0.0.1:6443"})
 	if err != nil {
 		t.Fatal(err)
 	}

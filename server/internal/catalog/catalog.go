@@ -212,6 +212,12 @@ func byPlural(row *Row, plural string) int { return cmp.Compare(row.Plural, plur
 // preferred version of each first.
 func (s *Snapshot) Served() []*Version { return s.served }
 
+// Serves reports whether a version of a resource type is served.
+func (s *Snapshot) Serves(group, plural string) bool {
+	t := s.byPrefix.get(prefix(group, plural))
+	return t != nil && t.Served()
+}
+
 // ServesGroup reports whether a version of the group is served.
 func (s *Snapshot) ServesGroup(group string) bool { return len(s.ServedIn(group)) > 0 }
 

@@ -18,6 +18,9 @@ type Type struct {
 	Stored *Row   // of the storage version; nil for a type that stores no objects
 }
 
+// Served reports whether a version of the type is served.
+func (t *Type) Served() bool { return slices.ContainsFunc(t.Rows, func(r *Row) bool { return !r.Off }) }
+
 // ConvertsRemotely reports whether a conversion between its versions may wait.
 func (t *Type) ConvertsRemotely() bool {
 	return slices.ContainsFunc(t.Rows, func(r *Row) bool { return r.ConvertsRemotely() })

@@ -38,20 +38,19 @@ const bootstrapWriters = 8
 
 // keepBootstrapped repeats the steps of the start until all are done or ctx ends.
 func (c *Controllers) keepBootstrapped(ctx context.Context) {
-	work := append([]chore{{step: func(s *startup) *startupStep { return s.objects }, do: (*Controllers).bootstrap}}, c.cfg.chores...)
+	work := append([]chore{{step: c.startup.objects, do: (*Controllers).bootstrap}}, c.chores...)
 	for ctx.Err() == nil {
 		var failed []error
 		for _, w := range work {
 			if w.step == nil {
 				continue
 			}
-			step := w.step(&c.startup)
-			if step.Finished() {
+			if w.step.Finished() {
 				continue
 			}
 			err := w.do(c, ctx)
 			if err == nil {
-				close(step.done)
+				close(w.step.done)
 			}
 			failed = append(failed, err)
 		}
@@ -115,7 +114,7 @@ func (c *Controllers) reconcileBootstrap(ctx context.Context, prefix string) err
 // skipped.
 func (c *Controllers) reconcileObject(ctx context.Context, o bootstrap.Object) error {
 	res := c.catalog.Snapshot().Kind(o.APIVersion, o.Kind)
-	if res == nil || ctx.Err() != nil {
+	if res == nil || !c.catalog.Snapshot().Serves(res.GV.Group, res.Plural) || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if _, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name)); errors.Is(err, store.ErrNotFound) {

@@ -21,6 +21,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/quota"
 )
 
 // Config selects the activities, and describes the cluster.
@@ -31,8 +32,8 @@ type Config struct {
 
 	Settings
 	ServiceClusterIPRange string
-	BindAddress           string     // the address listened on; "" when the listener was given
-	Port                  func() int // of the listener, once it is open
+	BindAddress           string // the address listened on; "" when the listener was given
+	Port                  int    // of the listener
 
 	Objects *objects.Objects
 	Store   store.Store
@@ -40,11 +41,10 @@ type Config struct {
 	Keys    *pki.Keyring
 	Authz   authz.Authorizer
 
-	cluster Cluster
-	chores  []chore                                // of a cluster
-	begins  []controller.Maker                     // nil for those that every server has
-	quotas  func(c *Controllers) controller.Quotas // nil for none
-	token   func(namespace, account, uid, secret string) (string, error)
+	Elsewhere controller.Elsewhere // extension servers
+	Services  *addresses.Services
+	Issuer    *authn.TokenIssuer // of tokens in secrets
+	Quotas    *quota.Quotas
 }
 
 // Controllers are the server's own activities.
@@ -58,6 +58,7 @@ type Controllers struct {
 	keys     *pki.Keyring
 
 	startup        startup
+	chores         []chore
 	manager        *controller.Manager // nil before Start
 	background     sync.WaitGroup
 	lasting        context.Context // ends when Stop is called
@@ -67,11 +68,9 @@ type Controllers struct {
 // New makes the controllers of a server. They are idle until Start.
 func New(cfg Config) *Controllers {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &Controllers{cfg: cfg, log: cfg.Log, objects: cfg.Objects, store: cfg.Store, catalog: cfg.Catalog, services: cfg.cluster.Services, keys: cfg.Keys,
+	c := &Controllers{cfg: cfg, log: cfg.Log, objects: cfg.Objects, store: cfg.Store, catalog: cfg.Catalog, services: cfg.Services, keys: cfg.Keys,
 		startup: newStartup(), lasting: ctx, stopBackground: cancel}
-	if cfg.chores == nil {
-		c.startup.onlyObjects()
-	}
+	c.chores = c.choresOf()
 	return c
 }
 
@@ -84,7 +83,7 @@ func (c *Controllers) Start() {
 	ctx, first := c.lasting, c.catalog.Snapshot()
 	c.background.Go(func() { c.keepBootstrapped(ctx) })
 	pauses := c.cfg.Pauses
-	for _, chore := range c.cfg.chores {
+	for _, chore := range c.chores {
 		chore.begin(c, ctx, first)
 	}
 	c.every(ctx, pauses.Reload, "certificates and tokens", func(context.Context) error { c.keys.Reload(); return nil })
@@ -116,10 +115,6 @@ func (c *Controllers) Bootstrapped() <-chan struct{} { return c.startup.done }
 // Hooks are the steps of the start.
 func (c *Controllers) Hooks() []Hook { return c.startup.hooks() }
 
-// DefinitionsKnown ends the step of the start that is done elsewhere: names have been
-// accepted for definitions.
-func (c *Controllers) DefinitionsKnown() { close(c.startup.definitions.done) }
-
 // expire removes objects some time after their last write.
 func (c *Controllers) expire(ctx context.Context) {
 	var prefixes []string
@@ -150,18 +145,17 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Kinds:       make(map[controller.Kind]string),
 		Custom:      &customTypes{catalog: c.catalog},
 
-		Makers:      c.cfg.begins,
-		Elsewhere:   c.cfg.cluster.Elsewhere,
-		RootCA:      func() []byte { return c.keys.Credentials().CA },
-		SecretToken: c.cfg.token,
-		Now:         c.cfg.Clock,
-		Logger:      c.log,
+		Elsewhere: c.cfg.Elsewhere,
+		RootCA:    func() []byte { return c.keys.Credentials().CA },
+		SecretToken: func(namespace, account, uid, secret string) (string, error) {
+			return c.cfg.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
+		},
+		Now:    c.cfg.Clock,
+		Logger: c.log,
 
 		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate, Cleaning: c.cfg.Pauses.Certificates},
+		Quotas:       &quotas{c.cfg.Quotas, c, objects.Options{User: authn.ServiceAccount("kube-system", "resourcequota-controller", ""), Manager: controllersManager}},
 		QuotaResync:  c.cfg.Pauses.Quotas,
-	}
-	if c.cfg.quotas != nil {
-		cfg.Quotas = c.cfg.quotas(c)
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {
@@ -170,7 +164,7 @@ func (c *Controllers) startControllers() *controller.Manager {
 		for _, row := range t.Rows {
 			cfg.Kinds[controller.Kind{APIVersion: row.GV.APIVersion(), Kind: row.Kind}] = t.Prefix
 		}
-		cfg.Types = append(cfg.Types, controller.Type{Resource: t.Stored.Resource, Prefix: t.Prefix})
+		cfg.Types = append(cfg.Types, controller.Type{Resource: t.Stored.Resource, Prefix: t.Prefix, Off: !t.Served()})
 	}
 	return controller.Start(cfg)
 }

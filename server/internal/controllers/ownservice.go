@@ -26,7 +26,7 @@ func (c *Controllers) KeepOwnService(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	port := c.cfg.Port()
+	port := c.cfg.Port
 	ports, err := json.Marshal([]any{map[string]any{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}})
 	if err != nil {
 		return err

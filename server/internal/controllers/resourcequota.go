@@ -74,7 +74,7 @@ func (q *quotas) Polled(namespace, name string) bool { return len(q.Elsewhere(na
 func (q *quotas) elsewhere(ctx context.Context, namespace, name string) map[api.GroupResource]int {
 	numbers := map[api.GroupResource]int{}
 	for _, of := range q.Elsewhere(namespace, name) {
-		if n, err := q.server.cfg.cluster.Elsewhere.Count(ctx, namespace, of.Group, of.Resource); err == nil {
+		if n, err := q.server.cfg.Elsewhere.Count(ctx, namespace, of.Group, of.Resource); err == nil {
 			numbers[of] = n
 		}
 	}

@@ -5,7 +5,7 @@ import "errors"
 // startup is the steps of the start that run while the first requests are served; health
 // reports them.
 type startup struct {
-	objects, service, extensions, apis, flows, definitions *startupStep
+	objects, service, extensions, apis, flows *startupStep
 
 	done chan struct{} // closed when the objects of every cluster exist
 }
@@ -17,14 +17,7 @@ type startupStep struct {
 
 func newStartup() startup {
 	step := func() *startupStep { return &startupStep{done: make(chan struct{})} }
-	return startup{objects: step(), service: step(), extensions: step(), apis: step(), flows: step(), definitions: step(), done: make(chan struct{})}
-}
-
-// onlyObjects ends the steps that are about the built-in groups.
-func (p *startup) onlyObjects() {
-	for _, step := range []*startupStep{p.service, p.extensions, p.apis, p.flows} {
-		close(step.done)
-	}
+	return startup{objects: step(), service: step(), extensions: step(), apis: step(), flows: step(), done: make(chan struct{})}
 }
 
 // Finished reports whether the step is done.
@@ -63,9 +56,9 @@ func (p *startup) hooks() []Hook {
 		{Name: "poststarthook/priority-and-fairness-config-consumer", Step: p.flows},
 		{Name: "poststarthook/priority-and-fairness-filter"},
 		{Name: "poststarthook/storage-object-count-tracker-hook"},
-		{Name: "poststarthook/start-apiextensions-informers", Step: p.definitions},
-		{Name: "poststarthook/start-apiextensions-controllers", Step: p.definitions},
-		{Name: "poststarthook/crd-informer-synced", Step: p.definitions},
+		{Name: "poststarthook/start-apiextensions-informers"},
+		{Name: "poststarthook/start-apiextensions-controllers"},
+		{Name: "poststarthook/crd-informer-synced"},
 		{Name: "poststarthook/storage-readiness"},
 		{Name: "poststarthook/start-system-namespaces-controller"},
 		{Name: "poststarthook/bootstrap-controller", Step: p.service},

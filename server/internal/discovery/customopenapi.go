@@ -17,8 +17,7 @@ import (
 // Each group version is a part that is made once while it is requested, so that a change
 // of one costs nothing for the others.
 type CustomOpenAPI struct {
-	sources       []api.Documents
-	binary        Binary
+	sources       func() []api.Documents // made when the first is asked for
 	second, third func() *model
 	made          shelf
 }
@@ -63,15 +62,11 @@ type model struct {
 	refs     string // the beginning of references to schemas
 }
 
-// Binary makes the binary form of the paths and definitions in an OpenAPI v2 document.
-type Binary func(document []byte) ([]byte, error)
-
-// NewCustomOpenAPI returns a CustomOpenAPI with generated documents. Binary is for custom
-// resources and extension servers.
-func NewCustomOpenAPI(binary Binary, sources ...api.Documents) *CustomOpenAPI {
+// NewCustomOpenAPI returns a CustomOpenAPI with generated documents. Their paths that are
+// off are left out; off is nil when none is.
+func NewCustomOpenAPI(off func(path string) bool, sources ...api.Documents) *CustomOpenAPI {
 	return &CustomOpenAPI{
-		sources: sources,
-		binary:  binary,
+		sources: sync.OnceValue(func() []api.Documents { return allNarrowed(sources, off) }),
 		second: sync.OnceValue(func() *model {
 			d := unpackedNode(sources[0].V2.JSON)
 			schemas, _ := d["definitions"].(node)

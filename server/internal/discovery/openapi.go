@@ -21,7 +21,7 @@ import (
 // generated are the OpenAPI v3 documents that were generated, of what a snapshot serves.
 func (c *CustomOpenAPI) generated(snapshot *catalog.Snapshot) iter.Seq[api.Document] {
 	return func(yield func(api.Document) bool) {
-		for _, source := range c.sources {
+		for _, source := range c.sources() {
 			for _, doc := range source.V3 {
 				if servesOpenAPI(snapshot, doc.Path) && !yield(doc) {
 					return
@@ -99,9 +99,10 @@ func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
 // Second is the OpenAPI v2 document of a snapshot, as JSON or in the binary form: that of
 // the built-in kinds with the parts of custom resources and of extension servers added.
 func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
-	doc := c.sources[0].V2
+	sources := c.sources()
+	doc := sources[0].V2
 	hash := sha512.New()
-	for _, source := range c.sources {
+	for _, source := range sources {
 		hash.Write([]byte(source.V2.Hash))
 	}
 	var custom []*catalog.Version
@@ -119,7 +120,7 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 	if binary {
 		packed, form, join = doc.Binary, "v2 binary ", appendParts
 	}
-	if len(custom) == 0 && len(remotes) == 0 && len(c.sources) == 1 {
+	if len(custom) == 0 && len(remotes) == 0 && len(sources) == 1 {
 		return c.generatedText(doc.Hash, packed)
 	}
 	return Text{Hash: strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), Parts: func() ([][]byte, error) {
@@ -128,7 +129,7 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 			return nil, err
 		}
 		var parts [][][]byte
-		for _, source := range c.sources[1:] {
+		for _, source := range sources[1:] {
 			part, err := c.made.get(form+source.V2.Hash, func() ([][]byte, error) { return c.without(source.V2, binary) })
 			if err != nil {
 				return nil, err
@@ -231,7 +232,7 @@ func membersOf(n node) ([]byte, error) {
 // without is a generated document of the second version as an addition to the first one,
 // without what that has too.
 func (c *CustomOpenAPI) without(doc api.Document, binary bool) ([][]byte, error) {
-	first, err := c.sources[0].V2.JSON.Text()
+	first, err := c.sources()[0].V2.JSON.Text()
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +311,7 @@ func (c *CustomOpenAPI) binaryOf(paths, definitions node) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.binary(text)
+	return binaryForm(text)
 }
 
 // whole is the OpenAPI v3 document of some rows.

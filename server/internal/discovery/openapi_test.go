@@ -10,7 +10,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/swagger"
 )
 
 // customs is a catalog of custom resources, with the number of times that their schemas
@@ -67,7 +66,7 @@ func (c *customs) all(t testing.TB, o *CustomOpenAPI) (texts [][]byte, hashes ma
 
 // A change of one group makes the documents of that group again, and no others.
 func TestDocumentsOfOneGroup(t *testing.T) {
-	c, o := newCustoms(3), NewCustomOpenAPI(swagger.Binary, openapi.Documents())
+	c, o := newCustoms(3), NewCustomOpenAPI(nil, openapi.Documents())
 	before, hashes := c.all(t, o)
 	c.put(1, "a second text")
 	after, now := c.all(t, o)
@@ -119,7 +118,7 @@ func TestDiscoveryOfOneGroup(t *testing.T) {
 // BenchmarkSecond makes the OpenAPI v2 document of a thousand groups after one of them has
 // changed.
 func BenchmarkSecond(b *testing.B) {
-	c, o := newCustoms(1000), NewCustomOpenAPI(swagger.Binary, openapi.Documents())
+	c, o := newCustoms(1000), NewCustomOpenAPI(nil, openapi.Documents())
 	c.all(b, o)
 	b.ResetTimer()
 	for i := range b.N {
@@ -133,7 +132,7 @@ func BenchmarkSecond(b *testing.B) {
 // A generated document is sent as it was packed, and is the same text for clients that do
 // not read gzip.
 func TestPackedDocuments(t *testing.T) {
-	c, o := newCustoms(0), NewCustomOpenAPI(swagger.Binary, openapi.Documents())
+	c, o := newCustoms(0), NewCustomOpenAPI(nil, openapi.Documents())
 	for name, doc := range map[string]Text{"json": o.Second(c.Snapshot(), false), "binary": o.Second(c.Snapshot(), true)} {
 		want, err := doc.Packed.Text()
 		parts, got := doc.Parts()

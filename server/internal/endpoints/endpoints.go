@@ -30,8 +30,7 @@ type Config struct {
 	ServiceAccountMaxTokenExpiration time.Duration // 0 for no bound
 	KeepTokenExpiration              bool          // see authn.Settings
 	DecodeLimits                     document.Limits
-	Documents                        []api.Documents  // generated; those of the built-in resources first
-	Binary                           discovery.Binary // of OpenAPI documents; nil without custom resources
+	Documents                        []api.Documents // generated; those of the built-in resources first
 
 	Front    *front.Front
 	Verbs    *verbs.Verbs
@@ -45,8 +44,6 @@ type Config struct {
 	// IssuerDocuments are published; nil for none.
 	IssuerDocuments *authn.IssuerDocuments
 	Metrics         *metrics.Metrics
-	// More has the endpoints that only built-in kinds have; nil for none.
-	More func(x *Endpoints, object front.Verbs) map[api.Endpoint]front.Verbs
 	// Agents and Forwarder are for connections to nodes and pods.
 	Agents    *agents.Agents
 	Forwarder *forward.Forwarder
@@ -78,6 +75,6 @@ type Endpoints struct {
 
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
-	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(cfg.Binary, cfg.Documents...), log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
+	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Documents...), log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
 		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents, metrics: cfg.Metrics, checks: cfg.Checks}
 }

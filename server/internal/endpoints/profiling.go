@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"net/http"
+	"net/http/pprof"
 	"strings"
 
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
@@ -9,12 +10,12 @@ import (
 )
 
 // Debug finds the endpoints below /debug/, for authorized users: the queues of priority and
-// fairness, Go's profiles, and the verbosity of the log, unless they are nil.
-func (x *Endpoints) Debug(flow *flowcontrol.Control, profile func(name string) http.HandlerFunc, log *Verbosity) func(rest string) front.Target {
+// fairness and the verbosity of the log unless they are nil, and Go's profiles if they are on.
+func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosity) func(rest string) front.Target {
 	return func(rest string) front.Target {
 		step, name, _ := strings.Cut(rest, "/")
 		switch {
-		case step == "pprof" && profile != nil && strings.HasPrefix(rest, "pprof/"):
+		case step == "pprof" && profiles && strings.HasPrefix(rest, "pprof/"):
 			return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *front.Request) error {
 				r.Begun(http.StatusOK)
 				profile(name)(r.Writer, r.HTTP)
@@ -36,4 +37,19 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profile func(name string) h
 		}
 		return front.Target{}
 	}
+}
+
+// profile shows a profile of the process; "" lists them.
+func profile(name string) http.HandlerFunc {
+	switch name {
+	case "cmdline":
+		return pprof.Cmdline
+	case "profile":
+		return pprof.Profile
+	case "symbol":
+		return pprof.Symbol
+	case "trace":
+		return pprof.Trace
+	}
+	return pprof.Index
 }

@@ -1,8 +1,6 @@
 package endpoints
 
 import (
-	"maps"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
@@ -10,7 +8,8 @@ import (
 // Table maps the endpoints in documents to the functions of their methods. object has
 // those of the objects that they belong to.
 func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
-	table := map[api.Endpoint]front.Verbs{
+	every := func(do front.Verb) front.Verbs { return front.Verbs{do, do, do, do, do} }
+	return map[api.Endpoint]front.Verbs{
 		api.EndpointStatus:          {front.OnGet: object[front.OnGet], front.OnPut: object[front.OnPut], front.OnPatch: object[front.OnPatch]},
 		api.EndpointScale:           {front.OnGet: x.getScale, front.OnPut: x.updateScale, front.OnPatch: x.patchScale},
 		api.EndpointFinalize:        {front.OnPut: object[front.OnPut]}, // the only way to change spec.finalizers
@@ -19,17 +18,7 @@ func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
 		api.EndpointReviewOwnAccess: {front.OnPost: x.reviewAccess},
 		api.EndpointReviewOwnRules:  {front.OnPost: x.reviewRules},
 		api.EndpointReviewOwnUser:   {front.OnPost: x.reviewUser},
-	}
-	if x.cfg.More != nil {
-		maps.Copy(table, x.cfg.More(x, object))
-	}
-	return table
-}
 
-// OfCluster maps the endpoints that only built-in kinds have.
-func (x *Endpoints) OfCluster(object front.Verbs) map[api.Endpoint]front.Verbs {
-	every := func(do front.Verb) front.Verbs { return front.Verbs{do, do, do, do, do} }
-	return map[api.Endpoint]front.Verbs{
 		api.EndpointApproval:            {front.OnGet: object[front.OnGet], front.OnPut: object[front.OnPut], front.OnPatch: object[front.OnPatch]},
 		api.EndpointEphemeralContainers: {front.OnGet: object[front.OnGet], front.OnPut: x.updateEphemeral, front.OnPatch: x.patchEphemeral},
 		api.EndpointBind:                {front.OnPost: x.bind},

@@ -114,26 +114,43 @@ func unknownKey(key string, groups []*api.GroupVersion) string {
 	return "unknown api groups " + parts[0]
 }
 
-// Apply decides for every resource whether it is served.
-func (c RuntimeConfig) Apply(groups []*api.GroupVersion) {
+// EveryServer has the settings of built-in groups in a server of other groups: there are
+// namespaces, roles, and reviews of access and tokens.
+var EveryServer = RuntimeConfig{"api/all": false, "v1/namespaces": true, "rbac.authorization." + profile.GroupSuffix + "/v1": true,
+	"authorization." + profile.GroupSuffix + "/v1": true, "authentication." + profile.GroupSuffix + "/v1": true}
+
+// Apply decides for every resource whether it is served. Settings of base hold where c has
+// none that is about the resource.
+func (c RuntimeConfig) Apply(groups []*api.GroupVersion, base RuntimeConfig) {
 	for _, gv := range groups {
-		on := !strings.Contains(gv.Version, "alpha")
-		for _, s := range stabilities {
-			if v, set := c[s.key]; set && s.has(gv.Version) {
-				on, gv.Unlisted = v, false
-			}
-		}
-		if v, set := c[gv.APIVersion()]; set {
-			on, gv.Unlisted = v, false
-		}
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
-			res.Off = !on
-			if v, set := c[gv.APIVersion()+"/"+res.Plural]; set {
-				res.Off = !v
+			res.Off = strings.Contains(gv.Version, "alpha")
+			for _, settings := range []RuntimeConfig{base, c} {
+				if on, set := settings.of(gv, res.Plural); set {
+					res.Off = !on
+				}
 			}
 		}
+		if _, set := c.of(gv, ""); set {
+			gv.Unlisted = false
+		}
 	}
+}
+
+// of is the strongest setting about a resource, or about its group version for "".
+func (c RuntimeConfig) of(gv *api.GroupVersion, plural string) (on, set bool) {
+	for _, s := range stabilities {
+		if v, ok := c[s.key]; ok && s.has(gv.Version) {
+			on, set = v, true
+		}
+	}
+	for _, key := range [...]string{gv.APIVersion(), gv.APIVersion() + "/" + plural} {
+		if v, ok := c[key]; ok {
+			on, set = v, true
+		}
+	}
+	return on, set
 }
 
 // DropFutureDeprecations removes deprecations that begin in a later release than ours.

@@ -47,7 +47,7 @@ func TestRuntimeConfig(t *testing.T) {
 			t.Errorf("%s: %v", c.pairs, err)
 			continue
 		}
-		config.Apply(groups)
+		config.Apply(groups, nil)
 		var on []string
 		for _, v := range catalog.New(groups, generated.Meta()).Snapshot().Served() {
 			for _, row := range v.Rows {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/server/internal/essential"
 )
 
 // labelDomain is the domain of well-known labels and annotations.
@@ -22,7 +21,6 @@ const labelDomain = profile.LabelDomain
 
 // Policy satisfies the Hooks of every group version.
 type Policy struct {
-	essential.Rules
 	// Now is the current time, from which the ages in tables are counted.
 	Now func() time.Time
 	// Features reports which features are on. Nil: none of those that are off by default.

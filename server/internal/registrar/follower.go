@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/watch"
@@ -24,6 +23,7 @@ type Config struct {
 	Catalog *catalog.Catalog
 	Objects *objects.Objects
 	Rows    *definitions.Rows
+	Hub     *watch.Hub // of the watches, which end with their resource
 	Logger  *slog.Logger
 	Retry   time.Duration // between attempts after a failure
 	Idle    time.Duration // after which compiled types are dropped that nothing uses
@@ -34,7 +34,6 @@ type Config struct {
 // It knows all of them, so that a change costs no read.
 type Follower struct {
 	Config
-	hub    atomic.Pointer[watch.Hub] // nil before requests are answered
 	all    *live.Collection[*definition]
 	groups live.Index[*definition, groups]
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/stored"
@@ -23,9 +22,6 @@ type served struct {
 	since uint64
 	same  bool
 }
-
-// Announce gives the follower the hub of the watches, which it ends with their resource.
-func (f *Follower) Announce(hub *watch.Hub) { f.hub.Store(hub) }
 
 // put adds resource types to the catalog. Types of the documents stay, even if a
 // definition has the same names.
@@ -53,7 +49,7 @@ func (f *Follower) put(all ...served) {
 	for _, before := range replaced {
 		closeConverter(before)
 		if now := f.Catalog.Snapshot().Type(before.Prefix); lacksVersion(now, before) {
-			f.endWatches(before.Prefix)
+			f.Hub.End(before.Prefix)
 		}
 	}
 }
@@ -77,12 +73,6 @@ func closeConverter(t *catalog.Type) {
 			}
 			return
 		}
-	}
-}
-
-func (f *Follower) endWatches(prefix string) {
-	if hub := f.hub.Load(); hub != nil {
-		hub.End(prefix)
 	}
 }
 
@@ -113,7 +103,7 @@ func (f *Follower) withdraw(group, plural string) {
 	f.Catalog.Remove(group, plural)
 	f.Store.Forget(row.Versions.Prefix)
 	closeConverter(row.Versions)
-	f.endWatches(row.Versions.Prefix)
+	f.Hub.End(row.Versions.Prefix)
 }
 
 // edit changes a definition, or its status, unless change reports that nothing is to be

@@ -1,4 +1,4 @@
-package essential
+package policy
 
 import (
 	"strings"
@@ -16,7 +16,7 @@ const (
 )
 
 // DefaultNamespace labels a namespace with its name.
-func (Rules) DefaultNamespace(obj document.Value) {
+func (Policy) DefaultNamespace(obj document.Value) {
 	meta := obj.Get("metadata")
 	if name := meta.Get("name").Text(); name != "" {
 		meta.SetObject("labels").SetString(namespaceLabel, name)
@@ -25,8 +25,8 @@ func (Rules) DefaultNamespace(obj document.Value) {
 
 // CreateNamespace initialises a namespace. The label is set here too, because a generated
 // name is not known before.
-func (r Rules) CreateNamespace(obj document.Value) {
-	r.DefaultNamespace(obj)
+func (p Policy) CreateNamespace(obj document.Value) {
+	p.DefaultNamespace(obj)
 	obj.SetObject("status").SetString("phase", "Active")
 	finalizers := obj.SetObject("spec").SetArray("finalizers")
 	if !finalizers.HasText(namespaceFinalizer) {
@@ -36,14 +36,14 @@ func (r Rules) CreateNamespace(obj document.Value) {
 
 // UpdateNamespace keeps the finalizers, which only the finalize subresource
 // changes, and the label.
-func (r Rules) UpdateNamespace(obj, old document.Value) {
+func (p Policy) UpdateNamespace(obj, old document.Value) {
 	obj.SetObject("spec").Put("finalizers", old.At("spec", "finalizers"))
-	r.DefaultNamespace(obj)
+	p.DefaultNamespace(obj)
 }
 
 // ValidateNamespace checks that a changed status has the phase of the namespace, and the
 // names of the finalizers, which are reported at the list unless only they have changed.
-func (Rules) ValidateNamespace(obj, old document.Value) []schema.Cause {
+func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 	var c document.Causes
 	if status := obj.Get("status"); old.Exists() && !document.Equal(status, old.Get("status")) {
 		want := "Active"

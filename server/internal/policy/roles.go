@@ -1,5 +1,4 @@
-// Package essential has the rules of the kinds that every server has: namespaces and roles.
-package essential
+package policy
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
@@ -7,11 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 )
 
-// Rules satisfies the Hooks of the essential kinds.
-type Rules struct{}
-
 // ValidateClusterRole checks the selectors of an aggregation rule.
-func (Rules) ValidateClusterRole(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateClusterRole(obj, _ document.Value) []schema.Cause {
 	var c document.Causes
 	for _, s := range obj.At("aggregationRule", "clusterRoleSelectors").Elements() {
 		if !selector.Suitable(s) {

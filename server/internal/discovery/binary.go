@@ -1,14 +1,13 @@
-// Package swagger makes the binary form of OpenAPI v2 documents, by the library that
-// defines it.
-package swagger
+package discovery
 
 import (
 	openapi_v2 "github.com/google/gnostic-models/openapiv2"
 	"google.golang.org/protobuf/proto"
 )
 
-// Binary is the binary form of the paths and definitions in a document.
-func Binary(document []byte) ([]byte, error) {
+// binaryForm is the binary form of the paths and definitions in an OpenAPI v2 document, by the
+// library that defines it.
+func binaryForm(document []byte) ([]byte, error) {
 	doc, err := openapi_v2.ParseDocument(document)
 	if err != nil {
 		return nil, err

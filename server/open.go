@@ -1,0 +1,281 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/audit"
+	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/index"
+	"github.com/capstan-dev/capstan/internal/otlp"
+	"github.com/capstan-dev/capstan/internal/selector"
+	"github.com/capstan-dev/capstan/internal/tracing"
+	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/agents"
+	"github.com/capstan-dev/capstan/server/internal/backends"
+	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/controllers"
+	"github.com/capstan-dev/capstan/server/internal/conversionreview"
+	"github.com/capstan-dev/capstan/server/internal/endpoints"
+	"github.com/capstan-dev/capstan/server/internal/extensions"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
+	"github.com/capstan-dev/capstan/server/internal/forward"
+	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/logging"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/rbac"
+	"github.com/capstan-dev/capstan/server/internal/registrar"
+	"github.com/capstan-dev/capstan/server/internal/stream"
+	"github.com/capstan-dev/capstan/server/internal/verbs"
+	"github.com/google/uuid"
+)
+
+// open makes the server, from the disk up to the requests: each part takes those above it.
+func (s *Server) open(ctx context.Context) (err error) {
+	cfg := &s.cfg
+	s.limits = front.NewLimits(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
+	decoding := document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
+
+	// The catalog, the store, and the address.
+	groups, err := s.openCatalog()
+	if err != nil {
+		return err
+	}
+	if err = s.openStore(ctx); err != nil {
+		return err
+	}
+	s.metrics = metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
+		Objects: s.countObjects, CountsAge: cfg.durations.Counts, Stats: s.engine.Stats, Features: s.features})
+	tracer, err := s.openTracing()
+	if err != nil {
+		return err
+	}
+	if err = s.listen(); err != nil {
+		return err
+	}
+	// The store's lock also guards the certificates next to it.
+	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
+		return err
+	}
+	s.followEncryption()
+
+	// Authentication and authorization.
+	if s.accounts, err = s.openAccounts(); err != nil {
+		return err
+	}
+	authn, err := s.openAuthentication()
+	if err != nil {
+		return err
+	}
+	policy, err := rbac.Open(ctx, rbac.Config{Store: s.store, Catalog: s.catalog, Logger: s.log})
+	if err != nil {
+		return err
+	}
+	s.closeLater(policy.Close)
+	authz, err := s.openAuthorization(ctx, policy)
+	if err != nil {
+		return err
+	}
+
+	// Writes, with their admission.
+	reader := objects.NewReader(s.store, s.catalog, cfg.durations.Soon)
+	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
+		return err
+	}
+	s.closeLater(s.services.Close)
+	behind, err := backends.Open(ctx, backends.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
+	if err != nil {
+		return err
+	}
+	s.closeLater(behind.Close)
+	if s.admitting, err = s.openAdmission(ctx, reader, rbac.Rights{Policy: policy, Authorizer: authz}, behind); err != nil {
+		return err
+	}
+	s.objects = objects.New(reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: decoding, Clock: cfg.Clock, Admission: s.admitting.chain,
+		Services: s.services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
+
+	// Watches, custom types and extension servers.
+	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
+	hub := watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
+	s.closeLater(hub.Close)
+	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
+	s.closeLater(s.headers.Close)
+	rows, err := customRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversionreview.New(spec, behind) })
+	if err != nil {
+		return err
+	}
+	definitions, err := registrar.Open(ctx, registrar.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
+		Objects: s.objects, Rows: rows, Hub: hub, Logger: s.log, Retry: cfg.durations.Retry, Idle: cfg.durations.Types})
+	if err != nil {
+		return err
+	}
+	forwarder := &forward.Forwarder{Log: s.log, Sweeper: s.sweeper, Proxied: s.keys.UntrustedHeaders(), Stopping: s.stopping}
+	elsewhere, err := extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: behind, Forwarder: forwarder,
+		Metrics: s.metrics.Extensions, Certificate: s.frontProxy, ForwardRedirects: cfg.ForwardExtensionRedirects, Times: cfg.durations.ExtensionServers})
+	if err != nil {
+		return err
+	}
+	s.closeLater(elsewhere.Close)
+
+	// The server's own activities.
+	s.controllers = controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
+		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
+		Keys: s.keys, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets, Quotas: s.admitting.quotas})
+	if err = s.controllers.CreateNamespaces(ctx); err != nil {
+		return err
+	}
+	s.activities = []func(context.Context){definitions.Run, elsewhere.Run}
+	if controller.Enabled(cfg.Controllers, controller.PolicyStatus) {
+		s.activities = append(s.activities, func(ctx context.Context) { s.admitting.policies.CheckTypes(ctx, s.objects) })
+	}
+
+	// Requests.
+	if s.flow, err = s.openFlowControl(ctx, hub); err != nil {
+		return err
+	}
+	recorder, err := audit.Open(cfg.Audit, s.metrics.Audit, s.log)
+	if err != nil {
+		return err
+	}
+	s.closeSoon(recorder.Close)
+	secret, err := s.pageSecret(ctx)
+	if err != nil {
+		return err
+	}
+	d := &dispatch{}
+	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
+	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
+		Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authn: authn, Authz: authz, Limits: s.limits, Flow: s.flow,
+		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: elsewhere.Serve, AwaitTypes: definitions.Await})
+	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future,
+		Bookmark: cfg.durations.Bookmark, DecodeLimits: decoding, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
+		Gather: gather, Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
+	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
+		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
+		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
+		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Checks: s.healthChecks, Forwarder: forwarder,
+		Agents: agents.New(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Front: s.front, Verbs: s.verbs})
+	s.dispatch(d)
+	if err = d.check(groups); err != nil {
+		return err
+	}
+	s.http = s.newHTTP(s.routes())
+	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// closeLater has a part closed when the server ends, before the parts that were opened earlier.
+func (s *Server) closeLater(close func()) {
+	s.closers = append(s.closers, func(context.Context) { close() })
+}
+
+// closeSoon is closeLater for a part that has to send its events, for a moment at most.
+func (s *Server) closeSoon(close func(context.Context)) {
+	s.closers = append(s.closers, func(ctx context.Context) {
+		soon, cancel := s.soon(ctx)
+		defer cancel()
+		close(soon)
+	})
+}
+
+// listen binds the address.
+func (s *Server) listen() error {
+	s.listener = s.cfg.Listener
+	if s.listener == nil {
+		l, err := net.Listen("tcp", net.JoinHostPort(s.cfg.BindAddress, fmt.Sprint(s.cfg.SecurePort)))
+		if err != nil {
+			return fmt.Errorf("cannot listen: %w; choose another --bind-address or --secure-port", err)
+		}
+		s.listener = l
+	}
+	s.closeLater(func() { _ = s.listener.Close() }) // closed already when HTTP was shut down
+	return nil
+}
+
+// port is the port that the server listens on.
+func (s *Server) port() int {
+	if a, ok := s.listener.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return s.cfg.SecurePort
+}
+
+// ownAddress is the configured address of the server; "" when it was given a listener.
+func (s *Server) ownAddress() string {
+	if s.cfg.Listener != nil {
+		return ""
+	}
+	return s.cfg.BindAddress
+}
+
+// newHTTP makes the HTTP server.
+func (s *Server) newHTTP(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ConnContext:       conns.WithConn,
+		ConnState:         conns.NoteState,
+		ReadHeaderTimeout: s.cfg.durations.Header,
+		IdleTimeout:       s.cfg.durations.Idle,
+		WriteTimeout:      s.cfg.RequestTimeout + s.cfg.durations.Answer,
+		MaxHeaderBytes:    1 << 20,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: s.cfg.MaxStreamsPerConnection},
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// host is the host and port of this server, by which its own service is reached.
+func (s *Server) host() string {
+	host, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return s.listener.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// openTracing begins to send spans of requests, if that is configured; nil otherwise.
+func (s *Server) openTracing() (*tracing.Tracer, error) {
+	if s.cfg.TracingConfigFile == "" {
+		return nil, nil
+	}
+	config, err := otlp.Read(s.cfg.TracingConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	figures := metrics.NewSpans()
+	s.metrics.Add(figures)
+	sender := otlp.Open(config, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.durations.Spans)
+	s.closeSoon(sender.Close)
+	return sender.Tracer, nil
+}
+
+// openFlowControl reads the flow schemas and priority levels; nil when they are off. They
+// share the numbers of reading and writing requests that may run at once.
+func (s *Server) openFlowControl(ctx context.Context, hub *watch.Hub) (*flowcontrol.Control, error) {
+	if s.cfg.DisablePriorityAndFairness || !s.catalog.Snapshot().Serves(flowcontrol.Group, "flowschemas") {
+		return nil, nil
+	}
+	seats := max(s.cfg.MaxRequestsInflight, 0) + max(s.cfg.MaxMutatingRequestsInflight, 0)
+	if seats == 0 {
+		seats = unbounded
+	}
+	flow, err := flowcontrol.Open(ctx, flowcontrol.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Seats: seats, Wait: s.cfg.RequestTimeout / 4, Watchers: hub.Watchers})
+	if err != nil {
+		return nil, err
+	}
+	s.closeLater(flow.Close)
+	s.metrics.Add(flow)
+	return flow, nil
+}
+
+// unbounded is a number of seats that requests do not take up.
+const unbounded = 1 << 24

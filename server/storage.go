@@ -1,0 +1,126 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"os"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/encryption"
+	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/conversionreview"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/registrar"
+	"github.com/capstan-dev/capstan/server/internal/stored"
+)
+
+// openStore opens the store of the catalog's kinds, and the operators' socket.
+func (s *Server) openStore(ctx context.Context) error {
+	cipher, err := encryption.Read(s.cfg.EncryptionConfigFile, catalog.ResourceOfKey)
+	if err != nil {
+		return err
+	}
+	s.cipher = cipher
+	s.closeLater(cipher.Close)
+	config := store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.Clock, Logger: s.cfg.Logger}
+	if cipher != nil {
+		config.Cipher = cipher
+	}
+	if s.engine, err = store.Open(config); err != nil {
+		return err
+	}
+	s.closeLater(func() { s.failure = cmp.Or(s.failure, s.engine.Close()) })
+	s.store = s.engine
+	if s.cfg.wrapStore != nil {
+		s.store = s.cfg.wrapStore(s.engine)
+	}
+	if s.cfg.TracingConfigFile != "" {
+		s.store = stored.Traced{Store: s.store}
+	}
+	kinds := stored.NewKinds(s.catalog.Snapshot())
+	mixed, due, err := stored.NoteVersions(ctx, s.engine, kinds)
+	if err != nil {
+		return err
+	}
+	s.shown = stored.NewCurrent(s.store, mixed)
+	s.store = s.shown
+	if due {
+		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
+	}
+	if s.cfg.keepsFiles() {
+		control := operate.Listen(s.cfg.DataDir, s.engine, cipher.Form, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
+		s.closeLater(control.Close)
+	}
+	return nil
+}
+
+// followEncryption follows the file of the encryption, if that is configured.
+func (s *Server) followEncryption() {
+	if !s.cfg.EncryptionConfigReload {
+		return
+	}
+	reloads := metrics.NewReloads("encryption_config_controller", s.cfg.Clock)
+	s.metrics.Add(reloads)
+	if text, err := os.ReadFile(s.cfg.EncryptionConfigFile); err == nil { // it was read just now
+		reloads.Use(text)
+	}
+	s.keys.Watch("encryption configuration", func(texts [][]byte) ([]any, error) {
+		err := s.cipher.Reload()
+		reloads.Count(texts[0], err)
+		return nil, err
+	}, s.cfg.EncryptionConfigFile)
+}
+
+// MigrateStore runs a migration on the store of a data directory without a server of the
+// configuration. Steps are reported at most once a second, problems all; objects that a
+// webhook would have to convert are problems. The next call continues a migration that the
+// end of ctx interrupted. Errors: store.ErrLocked when a server uses the directory, and
+// those of the store.
+func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) error {
+	c.setDefaults()
+	cipher, err := encryption.Read(c.EncryptionConfigFile, catalog.ResourceOfKey)
+	if err != nil {
+		return err
+	}
+	defer cipher.Close()
+	groups, _, err := c.allGroups(func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	snapshot := catalog.New(groups, &metav1.Table).Snapshot()
+	custom := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
+		rows, err := customRows(snapshot, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
+		if err != nil {
+			return nil, err
+		}
+		return registrar.Kinds(ctx, s, definitionsRow(snapshot), rows)
+	}
+	return operate.MigrateStore(ctx, c.DataDir, cipher, stored.NewKinds(snapshot), custom, report)
+}
+
+// countObjects counts the objects of every resource; nil when that fails.
+func (s *Server) countObjects() map[string]int64 {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.RequestTimeout)
+	defer cancel()
+	reader, err := s.store.At(ctx, s.store.Current())
+	if err != nil {
+		return nil
+	}
+	defer reader.Close()
+	all := map[string]int64{}
+	for t := range s.catalog.Snapshot().Types() {
+		if t.Stored == nil {
+			continue
+		}
+		n, err := reader.Count(ctx, t.Prefix, "")
+		if err != nil {
+			return nil
+		}
+		all[t.Stored.GroupResource().String()] = n
+	}
+	return all
+}
