@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
 
 // dispatch maps the HTTP methods of a target to functions.
@@ -16,11 +17,12 @@ type dispatch struct {
 	endpoints                 map[api.Endpoint]front.Verbs
 }
 
-// dispatch fills the table.
-func (s *Server) dispatch(d *dispatch) {
-	*d = dispatch{object: front.Verbs{front.OnDelete: s.verbs.Delete, front.OnGet: s.verbs.Get, front.OnPatch: s.verbs.Patch, front.OnPut: s.verbs.Update},
-		collection: front.Verbs{front.OnDelete: s.verbs.DeleteCollection, front.OnGet: s.verbs.ListOrWatch, front.OnPost: s.verbs.Create}, watch: front.Verbs{front.OnGet: s.verbs.Watch}}
-	d.endpoints = s.endpoints.Table(d.object)
+// newDispatch makes the table.
+func newDispatch(v *verbs.Verbs, x *endpoints.Endpoints) *dispatch {
+	d := &dispatch{object: front.Verbs{front.OnDelete: v.Delete, front.OnGet: v.Get, front.OnPatch: v.Patch, front.OnPut: v.Update},
+		collection: front.Verbs{front.OnDelete: v.DeleteCollection, front.OnGet: v.ListOrWatch, front.OnPost: v.Create}, watch: front.Verbs{front.OnGet: v.Watch}}
+	d.endpoints = x.Table(d.object)
+	return d
 }
 
 // The verb that a resource must have for a method.
@@ -93,8 +95,7 @@ func (d *dispatch) check(groups []*api.GroupVersion) error {
 
 // routes adds the few paths that are not resources to the router.
 func (s *Server) routes() http.Handler {
-	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt)
-	rt.More = s.endpoints.OpenAPI3Paths
+	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt, s.endpoints.OpenAPI3Paths)
 	rt.Add("/metrics", front.Target{Endpoint: s.endpoints.ServeMetrics, OwnRepresentation: true, Draining: true})
 	rt.Add("/version", front.Target{Endpoint: s.endpoints.Version, AlwaysServed: true})
 	rt.Add("/version/", front.Target{Endpoint: s.endpoints.Version, AlwaysServed: true})

@@ -6,14 +6,13 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
+	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
 
 // Every endpoint for documents has functions, and a start finds one without a function
 // for a verb.
 func TestEndpointsHaveFunctions(t *testing.T) {
-	d := &dispatch{}
-	s := &Server{endpoints: new(endpoints.Endpoints)}
-	s.dispatch(d)
+	d := newDispatch(new(verbs.Verbs), new(endpoints.Endpoints))
 	for _, e := range api.Endpoints() {
 		if v := d.endpoints[e]; len(v.Methods()) == 0 {
 			t.Errorf("the endpoint %q has no function: add it to endpointVerbs", e)

@@ -150,23 +150,23 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &dispatch{}
 	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
-	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
+	desk := front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
 		Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authn: authn, Authz: authz, Limits: s.limits, Flow: s.flow,
-		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: elsewhere.Serve, AwaitTypes: definitions.Await})
-	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future,
-		Bookmark: cfg.durations.Bookmark, DecodeLimits: decoding, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
+		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper, Extensions: elsewhere.Serve, AwaitTypes: definitions.Await})
+	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future,
+		Bookmark: cfg.durations.Bookmark, DecodeLimits: decoding, PageSecret: secret, Front: desk, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
 		Gather: gather, Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Checks: s.healthChecks, Forwarder: forwarder,
-		Agents: agents.New(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Front: s.front, Verbs: s.verbs})
-	s.dispatch(d)
-	if err = d.check(groups); err != nil {
+		Agents: agents.New(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Front: desk, Verbs: verbs})
+	table := newDispatch(verbs, s.endpoints)
+	if err = table.check(groups); err != nil {
 		return err
 	}
+	s.front = front.NewPipeline(desk, table.verbsOf)
 	s.http = s.newHTTP(s.routes())
 	return s.keys.WriteKubeconfig(s.URL())
 }

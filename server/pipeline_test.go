@@ -61,7 +61,7 @@ func TestPanicInRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt)
+	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt, func() []string { return nil })
 	rt.Add("/version", front.Target{Endpoint: func(r *front.Request) error {
 		r.Head(http.StatusOK, "text/plain")
 		w := r.Writer

@@ -32,7 +32,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/stored"
-	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
 
 // Server is a running instance.
@@ -59,8 +58,7 @@ type Server struct {
 	controllers *controllers.Controllers
 	limits      *front.Limits
 	flow        *flowcontrol.Control // nil without priority and fairness
-	front       *front.Front
-	verbs       *verbs.Verbs
+	front       *front.Pipeline
 	endpoints   *endpoints.Endpoints
 	sweeper     *conns.Sweeper
 	listener    net.Listener

@@ -21,7 +21,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
-// Config holds the limits and dependencies of the pipeline.
+// Config holds the limits and dependencies of a front.
 type Config struct {
 	Log       *slog.Logger
 	AccessLog func(*http.Request, *authn.User, int, int64, time.Duration) // nil when the log drops these lines
@@ -43,8 +43,6 @@ type Config struct {
 	Audit   *audit.Recorder // nil for none
 	Tracer  *tracing.Tracer // nil for none
 	Sweeper *conns.Sweeper
-	// VerbsOf returns the operations of a target by method.
-	VerbsOf func(*Target) Verbs
 	// Extensions answers requests for the group versions of extension servers.
 	Extensions Verb
 	// AwaitTypes waits until the catalog has the types of the stored definitions, for a
@@ -52,7 +50,8 @@ type Config struct {
 	AwaitTypes func(ctx context.Context)
 }
 
-// Front is the pipeline of all requests.
+// Front has the steps of requests that verbs and endpoints use too: it negotiates, receives
+// and decodes, and it responds.
 type Front struct {
 	cfg          Config
 	log          *slog.Logger
@@ -67,16 +66,15 @@ type Front struct {
 	metrics      *metrics.Metrics
 	sweeper      *conns.Sweeper
 	decodeLimits document.Limits
-	verbsOf      func(*Target) Verbs
 
 	// Intake counts the requests under way.
 	Intake Intake
 }
 
-// New makes the pipeline.
+// New makes a front.
 func New(cfg Config) *Front {
 	return &Front{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, catalog: cfg.Catalog, authn: cfg.Authn, authz: cfg.Authz,
-		limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper, decodeLimits: cfg.DecodeLimits, verbsOf: cfg.VerbsOf,
+		limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper, decodeLimits: cfg.DecodeLimits,
 		Intake: Intake{idle: make(chan struct{}, 1)}}
 }
 

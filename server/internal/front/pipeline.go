@@ -19,6 +19,15 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
+// Pipeline is the way of all requests: a Front with the functions of their targets.
+type Pipeline struct {
+	*Front
+	verbsOf func(*Target) Verbs
+}
+
+// NewPipeline makes the pipeline. verbsOf returns the operations of a target by method.
+func NewPipeline(f *Front, verbsOf func(*Target) Verbs) *Pipeline { return &Pipeline{f, verbsOf} }
+
 // Serve runs every request, top to bottom. The router has found the target; the other
 // steps are here, in this order:
 //
@@ -38,7 +47,7 @@ import (
 // is logged and becomes a 500.
 //
 // The returned request may have a Rest, for finish.
-func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) (r *Request) {
+func (f *Pipeline) Serve(w http.ResponseWriter, q *http.Request, t Target) (r *Request) {
 	if f.cfg.GoawayChance > 0 && q.ProtoMajor == 2 && rand.Float64() < f.cfg.GoawayChance {
 		w.Header().Set("Connection", "close") // which HTTP/2 has no header for: it sends GOAWAY
 	}
@@ -96,7 +105,7 @@ func (f *Front) panicked(r *Request, v any) {
 	f.log.Error("request panicked", "path", r.HTTP.URL.Path, "panic", v, logging.TraceKey, string(debug.Stack()))
 }
 
-func (f *Front) handle(r *Request) error {
+func (f *Pipeline) handle(r *Request) error {
 	if !r.taken && !r.Target.Draining {
 		r.Writer.Header().Set("Connection", "close") // another server may answer
 		return f.shuttingDown()
@@ -164,7 +173,7 @@ func (h *holdings) giveBack(r *Request) {
 const typeTries = 4
 
 // anew finds the verb of a request again, whose definition has changed.
-func (f *Front) anew(r *Request) (Verb, error) {
+func (f *Pipeline) anew(r *Request) (Verb, error) {
 	t := &r.Target
 	row := f.catalog.Snapshot().Resource(t.Row.GV.Group, t.Row.GV.Version, t.Row.Plural)
 	if row == nil {
@@ -181,7 +190,7 @@ func (f *Front) anew(r *Request) (Verb, error) {
 
 // verbFor runs the steps of a request up to its verb. It returns before the verb runs, so
 // that a watch, which runs for long, does not keep its part of the stack.
-func (f *Front) verbFor(r *Request) (v Verb, err error) {
+func (f *Pipeline) verbFor(r *Request) (v Verb, err error) {
 	identity, err := f.authn.Authenticate(r.HTTP)
 	if err != nil {
 		f.recordRefused(r)
@@ -280,7 +289,7 @@ func (f *Front) MayAlso(r *Request, verb string) error {
 }
 
 // verbOf returns the function for a request, or 404 or 405.
-func (f *Front) verbOf(r *Request) (Verb, error) {
+func (f *Pipeline) verbOf(r *Request) (Verb, error) {
 	t := &r.Target
 	if t.Endpoint != nil {
 		return t.Endpoint, nil
@@ -337,44 +346,6 @@ func (f *Front) customAt(a *catalog.Address) *catalog.Row {
 		return nil
 	}
 	return row
-}
-
-// Verb is the function of a request: it answers, or returns the reason why not.
-type Verb func(*Request) error
-
-// Verbs are the operations of a target, by HTTP method: onGet, …
-type Verbs [len(VerbMethods)]Verb
-
-// The indices of methods in Verbs.
-const (
-	OnDelete = iota
-	OnGet
-	OnPatch
-	OnPost
-	OnPut
-)
-
-var VerbMethods = [...]string{OnDelete: http.MethodDelete, OnGet: http.MethodGet, OnPatch: http.MethodPatch, OnPost: http.MethodPost, OnPut: http.MethodPut}
-
-// of is the entry of a method; that of an unknown one is always empty.
-func (v *Verbs) of(method string) *Verb {
-	for i, m := range VerbMethods {
-		if m == method {
-			return &v[i]
-		}
-	}
-	return new(Verb)
-}
-
-// Methods lists the methods with an operation.
-func (v *Verbs) Methods() []string {
-	var names []string
-	for i, do := range v {
-		if do != nil {
-			names = append(names, VerbMethods[i])
-		}
-	}
-	return names
 }
 
 // end is the last step of every request.

@@ -18,13 +18,13 @@ import (
 // current snapshot of the catalog. All requests go to Serve, also those for unknown
 // paths, so that unauthenticated clients do not learn which paths exist.
 type router struct {
-	s     *Front
+	s     *Pipeline
 	fixed map[string]Target                   // endpoints, by path
 	below map[string]func(rest string) Target // endpoints that use the rest of the path, by its first step: "/healthz/"
 	index []string                            // paths to list
 	// documents finds the document that describes the snapshot at a path.
 	documents func(snapshot *catalog.Snapshot, path string) (Target, bool)
-	More      func() []string // further paths to list
+	more      func() []string // further paths to list
 }
 
 // ServeHTTP implements http.Handler.
@@ -127,8 +127,9 @@ func badName(*Request) error {
 }
 
 // NewRouter makes a router that finds resources and, by documents, the documents of discovery.
-func NewRouter(s *Front, documents func(*catalog.Snapshot, string) (Target, bool)) *router {
-	rt := &router{s: s, documents: documents, fixed: map[string]Target{}, below: map[string]func(string) Target{}}
+// more are the paths that are listed besides those that are added.
+func NewRouter(s *Pipeline, documents func(*catalog.Snapshot, string) (Target, bool), more func() []string) *router {
+	rt := &router{s: s, documents: documents, more: more, fixed: map[string]Target{}, below: map[string]func(string) Target{}}
 	rt.fixed["/"] = Target{Endpoint: rt.listPaths, EndpointPath: "/", OwnRepresentation: true}
 	rt.fixed["/index.html"] = Target{Endpoint: rt.listPaths, EndpointPath: "/index.html", OwnRepresentation: true}
 	return rt
@@ -151,7 +152,7 @@ func (rt *router) List(path string) { rt.index = append(rt.index, path) }
 
 // listPaths lists the paths that are not resources.
 func (rt *router) listPaths(r *Request) error {
-	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.More())
+	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.more())
 	slices.Sort(paths)
 	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
 	if err != nil {
