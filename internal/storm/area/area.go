@@ -27,8 +27,9 @@ type Area struct {
 
 // All are all areas.
 func All() []Area {
-	return []Area{maps(), definitions(), upgrade(), namespaces(), quotas(), services(), owners(), rights(), pods(), hooks(), policies(), limits(),
-		extensions(), operate(), faults()}
+	// Namespaces end only when all extension servers answer, which is so after the rest of theirs.
+	return []Area{extensions(), maps(), definitions(), upgrade(), namespaces(), quotas(), services(), owners(), rights(), pods(), hooks(), policies(), limits(),
+		operate(), faults()}
 }
 
 // Named are the areas with these names.

@@ -66,12 +66,14 @@ func streams(r *record.Record) (wrong []string) {
 }
 
 // span are the changes that a stream shows for certain: after its initial events, up to
-// its last event.
+// its last event. A bookmark may have the revision of the event before it, which counts as initial.
 func span(s *record.Stream) (first, last uint64, changes map[uint64]string) {
 	changes = make(map[uint64]string)
 	for _, e := range s.Watch.Events[initial(s):] {
 		if first == 0 {
-			first = e.Revision
+			if first = e.Revision; e.Type == history.Bookmark {
+				first++
+			}
 		}
 		if last = e.Revision; e.Type != history.Bookmark {
 			changes[e.Revision] = e.Type + " " + e.Key
@@ -90,13 +92,27 @@ func unlike(a, b *record.Stream) (wrong []string) {
 	missing := func(in *record.Stream, have, lack map[uint64]string) {
 		for revision, change := range have {
 			if revision >= max(firstA, firstB) && revision <= min(lastA, lastB) && lack[revision] != change {
-				wrong = append(wrong, fmt.Sprintf("watch %s of %s lacks %s@%d, which another has", in.Watch.Name, in.Resource, change, revision))
+				wrong = append(wrong, fmt.Sprintf("watch %s of %s lacks %s@%d, which another has; around it are%s", in.Watch.Name, in.Resource, change, revision, around(in, revision)))
 			}
 		}
 	}
 	missing(a, changesB, changesA)
 	missing(b, changesA, changesB)
 	return wrong
+}
+
+// around are the events of a stream next to a revision, with their places.
+func around(s *record.Stream, revision uint64) (text string) {
+	const near = 6
+	events := s.Watch.Events
+	at := initial(s)
+	for at < len(events) && events[at].Revision < revision {
+		at++
+	}
+	for i := max(0, at-near); i < min(len(events), at+near); i++ {
+		text += fmt.Sprintf(" %d:%s %s@%d", i, events[i].Type, events[i].Key, events[i].Revision)
+	}
+	return fmt.Sprintf("%s (of %d, %d of them initial)", text, len(events), initial(s))
 }
 
 // unseen looks for acknowledged writes that a stream lacks though it shows later ones.
