@@ -137,10 +137,10 @@ func (s *Sweeper) BreakOff() {
 // it. Release it when cut must not be called any more.
 type Guard struct {
 	sweeper *Sweeper
-	at      atomic.Int64 // the tick after which it is due; 0 for never
-	mu      ranks.Mutex[ranks.Leaf]
-	cut     func() // nil when it has been called or may not be any more
-	early   bool   // cut loses nothing: see CutEarly
+	at      atomic.Int64               // the tick after which it is due; 0 for never
+	mu      ranks.Mutex[ranks.Request] // held during cut
+	cut     func()                     // nil when it has been called or may not be any more
+	early   bool                       // cut loses nothing: see CutEarly
 }
 
 // Guard makes a guard that calls cut, once, when its operation is late.

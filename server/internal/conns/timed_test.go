@@ -116,3 +116,16 @@ func TestSweeperPauses(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// TestGuardEndsRead: the read that a guard cuts off takes its locks after that of the guard.
+func TestGuardEndsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := timedPair(t)
+		g := c.sweeper.GuardEarly(func() { _ = c.SetReadDeadline(Past()) })
+		defer g.Release()
+		time.AfterFunc(time.Second, c.sweeper.CutEarly)
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a read that was cut off ends with %v", err)
+		}
+	})
+}
