@@ -17,8 +17,6 @@ type (
 	// Operation: held while files are read or a long operation runs, of which there may be
 	// one at a time.
 	Operation struct{}
-	// Asking: held while another program is asked.
-	Asking struct{}
 	// Request: of one request, above those of what requests share.
 	Request struct{}
 	// Key: a key of the store, during a transaction. Several are taken in the order of keys.
@@ -42,14 +40,13 @@ type (
 )
 
 func (Operation) place() (int, bool) { return 1, false }
-func (Asking) place() (int, bool)    { return 2, false }
-func (Request) place() (int, bool)   { return 3, false }
-func (Key) place() (int, bool)       { return 4, true }
-func (View) place() (int, bool)      { return 5, true }
-func (Commit) place() (int, bool)    { return 6, false }
-func (Publisher) place() (int, bool) { return 7, false }
-func (Follower) place() (int, bool)  { return 8, false }
-func (Derived) place() (int, bool)   { return 9, false }
-func (Inner) place() (int, bool)     { return 10, false }
-func (Made) place() (int, bool)      { return 11, true }
-func (Leaf) place() (int, bool)      { return 12, false }
+func (Request) place() (int, bool)   { return 2, false }
+func (Key) place() (int, bool)       { return 3, true }
+func (View) place() (int, bool)      { return 4, true }
+func (Commit) place() (int, bool)    { return 5, false }
+func (Publisher) place() (int, bool) { return 6, false }
+func (Follower) place() (int, bool)  { return 7, false }
+func (Derived) place() (int, bool)   { return 8, false }
+func (Inner) place() (int, bool)     { return 9, false }
+func (Made) place() (int, bool)      { return 10, true }
+func (Leaf) place() (int, bool)      { return 11, false }
