@@ -15,8 +15,8 @@ import (
 // machine.
 const (
 	mostOfProgram   = 40_000_000
-	startOfCapstan  = 120 * time.Millisecond
-	startOfOwnGroup = 100 * time.Millisecond // less, since there are fewer objects of every cluster
+	startOfCapstan  = 200 * time.Millisecond
+	startOfOwnGroup = 180 * time.Millisecond // less, since there are fewer objects of every cluster
 )
 
 // TestOwnGroupsOnly makes a module whose program has its own groups only, and works with it
