@@ -51,7 +51,7 @@ func TestStorm(t *testing.T) {
 // TestStop: a server with its own checks on stops well while connections wait, those that
 // have not greeted and those that are kept.
 func TestStop(t *testing.T) {
-	server, err := site.Start(t.Context(), site.Options{Binary: binary(t), Memory: true, Dir: t.TempDir()})
+	server, err := site.Start(t.Context(), site.Options{Binary: binary(t), Memory: true, Dir: t.TempDir(), History: area.History(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
