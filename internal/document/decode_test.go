@@ -189,6 +189,8 @@ func TestProblems(t *testing.T) {
 		{"duplicate of another spelling", `{"name":"x","n\u0061me":"y"}`, []Problem{{Duplicate: true, Path: "name"}}, []string{`name:"y"`}},
 		{"duplicate out of order", `{"count":1,"name":"x","count":2}`, []Problem{{Duplicate: true, Path: "count"}}, []string{`name:"x"`, `count:2`}},
 		{"objects are replaced", `{"inner":{"a":"x"},"inner":{"b":"y"}}`, []Problem{{Duplicate: true, Path: "inner"}}, []string{`inner:{"b":"y","when":null}`}},
+		{"null twice", `{"name":null,"name":null}`, []Problem{{Duplicate: true, Path: "name"}}, nil},
+		{"null, then a value", `{"inner":{"a":null,"a":"x"}}`, []Problem{{Duplicate: true, Path: "inner.a"}}, []string{`inner:{"a":"x","b":"","when":null}`}},
 		{"duplicate key", `{"labels":{"b":"1","a":"2","b":"3"}}`, []Problem{{Duplicate: true, Path: "labels.b"}}, []string{`labels:{"a":"2","b":"3"}`}},
 		{"duplicate in any", `{"raw":{"b":1,"a":{"c":1,"c":{"d":2}},"b":[3]}}`,
 			[]Problem{{Duplicate: true, Untyped: true, Path: "raw.a.c"}, {Duplicate: true, Untyped: true, Path: "raw.b"}}, []string{`raw:{"b":[3],"a":{"c":{"d":2}}}`}},

@@ -15,8 +15,8 @@ func (p *parser) untyped(typ schema.Ref) bool {
 // type of the object; a value read back from the store has no type, since nothing needs
 // it there.
 //
-// Unknown and duplicate fields below are dropped without a problem: 1.25 does not see
-// them either, and definitions in use have some.
+// Unknown fields below are dropped without a problem, and duplicate ones count as untyped:
+// 1.25 sees them in YAML only, and definitions in use have some.
 func (p *parser) either(n int32, t *schema.Type) error {
 	reported := len(p.problems)
 	var err error
@@ -33,7 +33,15 @@ func (p *parser) either(n int32, t *schema.Type) error {
 			err = p.mismatch(n, t)
 		}
 	}
-	p.problems = p.problems[:min(reported, len(p.problems))]
+	below := p.problems[min(reported, len(p.problems)):]
+	kept := below[:0]
+	for _, found := range below {
+		if found.Duplicate {
+			found.Untyped = true
+			kept = append(kept, found)
+		}
+	}
+	p.problems = p.problems[:len(p.problems)-len(below)+len(kept)]
 	return err
 }
 

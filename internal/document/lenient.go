@@ -115,6 +115,7 @@ func (p *parser) sentNull(n int32, t *schema.Type, i int) error {
 		return nil
 	}
 	d.dirt++
+	p.noteNull(n, i)
 	for prev, c := int32(0), d.nodes[n].first; c != 0; prev, c = c, d.nodes[c].next {
 		if int(d.nodes[c].field) == i {
 			p.duplicate(c)

@@ -159,6 +159,7 @@ func (p *parser) member(n int32, t *schema.Type, i int) error {
 	}
 	if null && (f.Presence != schema.Always || f.Default != "" || !absentIsNull(p.table.Types[f.Type].Kind)) {
 		d.dirt++
+		p.noteNull(n, i)
 		for prev, c := int32(0), d.nodes[n].first; c != 0; prev, c = c, d.nodes[c].next {
 			if int(d.nodes[c].field) == i {
 				p.duplicate(c)
@@ -181,6 +182,9 @@ func (p *parser) member(n int32, t *schema.Type, i int) error {
 		if d.insert(m) {
 			p.duplicate(m)
 		}
+	}
+	if p.wasNull(n, i) {
+		p.duplicate(m)
 	}
 	if null {
 		nd := &d.nodes[m]

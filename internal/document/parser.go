@@ -3,6 +3,7 @@ package document
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -29,6 +30,36 @@ type parser struct {
 	// The stored value in the position of the next value, absent if unknown. value takes
 	// it.
 	known Value
+	// The first members that were null and have no node, so that one that repeats them is found.
+	dropped  [8]nullMember
+	nDropped int
+}
+
+// nullMember is a member of an object, whose value was null.
+type nullMember struct {
+	object int32
+	field  uint16
+}
+
+// noteNull notes a member that is null and gets no node. One that was null before is
+// a duplicate.
+func (p *parser) noteNull(object int32, field int) {
+	switch {
+	case !p.wasNull(object, field):
+		if p.nDropped < len(p.dropped) {
+			p.dropped[p.nDropped] = nullMember{object, uint16(field)}
+			p.nDropped++
+		}
+	case p.notes():
+		name := p.table.Types[p.d.nodes[object].typ].Fields[field].Name
+		path := appendStep(p.d.appendPath(nil, object, false), name)
+		p.problems = addProblem(p.problems, Problem{Duplicate: true, Path: string(path)})
+	}
+}
+
+// wasNull reports whether a member of the object was null.
+func (p *parser) wasNull(object int32, field int) bool {
+	return slices.Contains(p.dropped[:p.nDropped], nullMember{object, uint16(field)})
 }
 
 // next skips white space and returns the byte at pos, 0 at the end.

@@ -71,7 +71,8 @@ func anyOrder(resource string, list []string) []string {
 		case strings.HasPrefix(resource, "horizontalpodautoscalers."):
 			return strings.HasPrefix(cause, "spec.metrics[].") && strings.HasSuffix(cause, "/FieldValueForbidden")
 		}
-		return strings.HasSuffix(resource, "differ.example.com")
+		custom, _, _ := strings.Cut(resource, "/") // of a subresource too
+		return strings.HasSuffix(custom, "differ.example.com")
 	}
 	list = slices.Clone(list)
 	for start := 0; start < len(list); {

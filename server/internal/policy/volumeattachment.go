@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -46,7 +48,12 @@ func (c *causes) newAttachment(spec document.Value) {
 // inlineVolume checks a volume without an object of its own, and so without that object's
 // fields.
 func (c *causes) inlineVolume(spec document.Value) {
-	c.Causes = append(c.Causes, document.Validate(spec, nil)...)
+	affinity := member(spec, "nodeAffinity")
+	for _, cause := range document.Validate(spec, nil) {
+		if !strings.HasPrefix(cause.Field, affinity) { // forbidden as a whole, below
+			c.Causes = append(c.Causes, cause)
+		}
+	}
 	for _, name := range [...]string{"claimRef", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "storageClassName", "volumeMode"} {
 		if v := spec.Get(name); !isEmpty(v) {
 			c.Forbidden(v.Path(), "may not be specified in the context of inline volumes")
