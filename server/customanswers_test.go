@@ -42,6 +42,7 @@ func TestRulesOfAnotherKind(t *testing.T) {
 	h.run(t, []step{
 		{"filled in", "POST", shopWidgets, "", gadget("a", `,"spec":{}`), 422, both},
 		{"sent", "POST", shopWidgets, "", gadget("a", `,"spec":{"size":4}`), 422, both},
+		{"said twice", "POST", shopWidgets, "", strings.Replace(gadget("a", `,"spec":{"size":6}`), "{", `{"apiVersion":"shop.example.com/v1",`, 1), 422, `is invalid: kind: Invalid value: \"Gadget\": must be Widget"`},
 		{"kept", "POST", shopWidgets, "", gadget("a", `,"spec":{"size":6}`), 422, `is invalid: kind: Invalid value: \"Gadget\": must be Widget"`},
 		{"patched", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"kind":"Gadget","spec":{"size":1}}`, 422, both},
 		{"another version", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"apiVersion":"shop.example.com/v9","spec":{"size":1}}`, 422, `must be shop.example.com/v1, spec: Invalid value: \"object\": too small]`},

@@ -131,3 +131,34 @@ func TestHostileExpansions(t *testing.T) {
 		h.expands(t, c.hostile, c.text)
 	}
 }
+
+// TestManyValues: a large body of tiny values takes many times its size when it is read.
+// Of one user not many are read at once, and the others are told to come again.
+func TestManyValues(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		evaluatedOnce(c)
+		everybodyMay(c)
+	})
+	h.define(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"integer"}}}}`, "")
+	h.awaitCode(shopWidgets, http.StatusOK)
+	body := []byte(widget("many", `,"list":[`+strings.Repeat("1,", 700_000)+`1]`))
+	codes := make([]int, 8)
+	used := peak(func() {
+		var wait sync.WaitGroup
+		for i := range codes {
+			wait.Go(func() { codes[i] = h.send("POST", shopWidgets+"?dryRun=All", "application/json", body, asBob...).code })
+		}
+		wait.Wait()
+	})
+	count := map[int]int{}
+	for _, code := range codes {
+		count[code]++
+	}
+	t.Logf("%v with %d MiB", count, used>>20)
+	if count[http.StatusCreated] == 0 || count[http.StatusCreated]+count[http.StatusTooManyRequests] != len(codes) {
+		t.Errorf("the answers are %v, want some 201 and the others 429", count)
+	}
+	if used > mostExpandedEight && !server.RaceEnabled {
+		t.Errorf("%d bodies of tiny values take %d MiB, at most %d are allowed", len(codes), used>>20, mostExpandedEight>>20)
+	}
+}

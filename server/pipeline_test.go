@@ -124,7 +124,7 @@ func TestBodyAtTheLastMoment(t *testing.T) {
 	}()
 	w := lateReader{httptest.NewRecorder(), s, make(chan struct{})}
 	r := front.NewRequest(w, httptest.NewRequest(http.MethodPost, "/", w), front.Target{}, s.features, s.limits)
-	var room front.Slot
+	var room front.BodyRoom
 	defer room.Leave()
 	var refused *api.Error
 	if err := s.front.Receive(r, &room); !errors.As(err, &refused) || refused.Code != http.StatusRequestTimeout {

@@ -88,6 +88,7 @@ func TestEviction(t *testing.T) {
 		{"one allowed", "PATCH", budgetPath + "/b/status", merge, status(`"disruptionsAllowed":1`), 200, ""},
 		{"dry run", "POST", path, "", `{"metadata":{"name":"p"},"deleteOptions":{"dryRun":["All"]}}`, 201, "Success"},
 		{"nothing taken", "GET", budgetPath + "/b", "", "", 200, `"disruptionsAllowed":1`},
+		{"two dry runs", "POST", path + "?dryRun=All&dryRun=All", "", `{"metadata":{"name":"p"},"deleteOptions":{"dryRun":["All"]}}`, 400, "Non-matching dry-run options in request and content"},
 		{"evict", "POST", path, "", evict, 201, `"status":"Success","code":201`},
 		{"gone", "GET", podsPath + "/p", "", "", 404, ""},
 		{"one taken", "GET", budgetPath + "/b", "", "", 200, `"disruptedPods":{"p":`},

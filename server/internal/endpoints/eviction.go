@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -102,8 +103,13 @@ func (x *Endpoints) admitEviction(r *front.Request, query objects.Options, evict
 	if eviction.At("metadata", "name").Text() != t.Name {
 		return api.BadRequest("name in URL does not match name in Eviction object")
 	}
-	if sent := eviction.Get("deleteOptions"); query.DryRun && sent.Exists() && sent.Get("dryRun").Len() == 0 {
+	sent := eviction.Get("deleteOptions")
+	switch asked, own := r.Query.Values["dryRun"], sent.Get("dryRun").Texts(); {
+	case !query.DryRun || !sent.Exists():
+	case len(own) == 0:
 		setTexts(sent, "dryRun", []string{"All"})
+	case !slices.Equal(asked, own):
+		return api.BadRequest("Non-matching dry-run options in request and content: %v and %v", asked, own)
 	}
 	return x.objects.CheckBody(r.Context, body)
 }

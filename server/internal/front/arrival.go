@@ -1,6 +1,7 @@
 package front
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -19,7 +20,7 @@ const leastBodyRate = 16 << 10
 // had no effect yet, and no slot among those in flight: a body that comes slowly, or
 // never, delays no other request. It is given up when it is too slow, or when the server
 // stops.
-func (f *Front) Receive(r *Request, room *Slot) error {
+func (f *Front) Receive(r *Request, room *BodyRoom) error {
 	r.owed = false
 	limit, length := f.cfg.MaxRequestBytes, r.HTTP.ContentLength
 	if length > limit {
@@ -45,7 +46,7 @@ func (f *Front) Receive(r *Request, room *Slot) error {
 		if len(body) == cap(body) {
 			grown := min(max(length, int64(2*cap(body))), limit) + 1
 			if grown > small {
-				if err := f.limits.bodies.Take(room, r.User, grown); err != nil {
+				if err := f.limits.bodies.Take(&room.bytes, r.User, grown); err != nil {
 					r.owed = true
 					return err
 				}
@@ -65,11 +66,21 @@ func (f *Front) Receive(r *Request, room *Slot) error {
 			}
 			r.Body = body
 			r.Span.Sized("limitedReadBody succeeded", len(body))
-			return nil
+			return f.price(r, room)
 		case err != nil:
 			return f.notReceived(err)
 		}
 	}
+}
+
+// price takes the room of the values in a large body, before they are read. In the binary
+// form they are bounded as they are read.
+func (f *Front) price(r *Request, room *BodyRoom) error {
+	if len(r.Body) <= small {
+		return nil
+	}
+	values := bytes.Count(r.Body, []byte{','}) + bytes.Count(r.Body, []byte{'\n'})
+	return f.limits.values.Take(&room.values, r.User, int64(min(values, len(r.Body)/2)))
 }
 
 // bodyTime is the time that a body with so many bytes may take.

@@ -232,7 +232,10 @@ func (f *Front) CheckTypeMeta(text []byte, want BodyKind, found []document.Probl
 	states := func(p document.Problem) bool {
 		return strings.EqualFold(p.Path, "apiVersion") || strings.EqualFold(p.Path, "kind")
 	}
-	if !slices.ContainsFunc(found, states) {
+	spelled := func(p document.Problem) bool { // repeated members of a custom object are read already
+		return states(p) && !(p.Duplicate && want.Schema.Table().Custom)
+	}
+	if !slices.ContainsFunc(found, spelled) {
 		return nil
 	}
 	doc, err := document.DecodeAny(text, f.decodeLimits)

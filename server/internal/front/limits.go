@@ -17,6 +17,7 @@ import (
 type Limits struct {
 	Reading, Mutating Pool // requests
 	bodies, answers   Pool // bytes of large ones
+	values            Pool // in large bodies
 	unread            *unread
 }
 
@@ -24,6 +25,9 @@ const (
 	// largeBodies is the number of bodies of the largest size that may be in memory at
 	// once.
 	largeBodies = 40
+	// fullBodies is the number of bodies of the largest size, full of the smallest values,
+	// that may be in memory at once. A value of two bytes takes some hundred when it is read.
+	fullBodies = 4
 	// answerBytes bounds the memory of large answers on their way.
 	answerBytes = 256 << 20
 	// small is the memory that a body or an answer may have without a slot: about that
@@ -38,6 +42,7 @@ func NewLimits(reading, mutating int, largest int64) *Limits {
 	l.Reading.Set(int64(reading))
 	l.Mutating.Set(int64(mutating))
 	l.bodies.Set(largeBodies * largest)
+	l.values.Set(fullBodies * (largest/2 + 1))
 	l.answers.Set(answerBytes)
 	return l
 }
@@ -114,6 +119,15 @@ func (h *Slot) Leave() {
 		}
 	}
 	h.size = 0
+}
+
+// BodyRoom is what a large body has taken: of the bytes, and of the values in them.
+type BodyRoom struct{ bytes, values Slot }
+
+// Leave returns both.
+func (b *BodyRoom) Leave() {
+	b.bytes.Leave()
+	b.values.Leave()
 }
 
 // count adds to a slot of the pool that is not bounded.

@@ -150,11 +150,11 @@ func (f *Pipeline) handle(r *Request) error {
 	return err
 }
 
-// holdings are the body and the deadline of a request. One deferred call gives all of
-// them back; a list of deferred calls costs more.
+// holdings are the deadline of a request, and the room of its body. One deferred call gives
+// all of them back; a list of deferred calls costs more.
 type holdings struct {
 	time *deadline // nil for a request that may last
-	body Slot
+	body BodyRoom
 }
 
 func (h *holdings) giveBack(r *Request) {
