@@ -86,6 +86,24 @@ func TestApplyOfNull(t *testing.T) {
 	}
 }
 
+// A dry run of an apply that creates an object shows it as it would be stored, with the
+// defaults of the storage version.
+func TestDryApplyShowsStoredForm(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer","default":3}}}}}`,
+		`},{"name":"v1beta1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"other":{"type":"string","default":"x"}}}}}}`)
+	beta := strings.Replace(shopWidgets, "v1", "v1beta1", 1)
+	h.awaitCode(beta, 200)
+	body := strings.Replace(widget("a", `,"spec":{}`), "/v1", "/v1beta1", 1)
+	h.run(t, []step{
+		{"dry", "PATCH", beta + "/a?fieldManager=m&dryRun=All", applyYAML, body, 201, `"spec":{"size":3}}`},
+		{"dry, its version", "PATCH", beta + "/a?fieldManager=m&dryRun=All", applyYAML, body, 201, `{"kind":"Widget","apiVersion":"shop.example.com/v1beta1"`},
+		{"nothing is stored", "GET", beta + "/a", "", "", 404, ""},
+		{"real", "PATCH", beta + "/a?fieldManager=m", applyYAML, body, 201, `"spec":{}}`},
+		{"dry, of an object", "PATCH", beta + "/a?fieldManager=m&dryRun=All", applyYAML, body, 200, `"spec":{}}`},
+	})
+}
+
 // A value of another kind than its schema wants is refused before anything is compared with
 // the live object: an array would change nothing of an object.
 func TestApplyOfAnotherKindOfValue(t *testing.T) {

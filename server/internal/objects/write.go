@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/invariants"
@@ -312,11 +314,30 @@ func (e *Evaluation) commit() (store.Write, error) {
 	if e.Opts.DryRun || e.made.Op == store.OpDelete && e.answersObject() {
 		e.answer = notStored(e.current, e.obj, e.version)
 	}
+	if e.Opts.DryRun && e.Opts.Applied && e.current == nil && e.judgedAsWritten() {
+		if err := e.showStored(); err != nil {
+			return store.Write{}, err
+		}
+	}
 	if e.Opts.DryRun {
 		return store.Write{}, errDryRun
 	}
 	e.given = true
 	return e.made, nil
+}
+
+// showStored makes the answer to a dry run of an apply that creates a custom object, as in
+// 1.25: the object as it would be stored, with the defaults of the storage version, under
+// the version that was sent.
+func (e *Evaluation) showStored() error {
+	doc, err := e.s.DecodeOwn(e.stored.Row, e.answer.Body)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	rest := bytes.TrimPrefix(doc.Root().AppendJSON(nil), convert.Head(e.stored.Row.Resource))
+	e.answer.Body = append(convert.Head(e.Row.Resource), rest...)
+	return nil
 }
 
 // answersObject reports whether a deletion is answered with the object before it.
