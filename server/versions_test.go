@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"bufio"
 	"context"
 	"encoding/json"
@@ -314,5 +315,20 @@ func TestManagersOfEventVersions(t *testing.T) {
 		if got, n := r.field(t, "metadata.managedFields.0.apiVersion"), strings.Count(string(r.body), `"fieldsType"`); got != c.keeps || n != 1 {
 			t.Errorf("%s: %d entries, the first in %v", c.path, n, got)
 		}
+	}
+}
+
+// Targets of metrics keep the values only that v1 has for them, whichever version they are
+// sent in, and have the type of these.
+func TestAutoscalerTargets(t *testing.T) {
+	h := startServer(t, nil)
+	for i, c := range []struct{ metric, want string }{
+		{`"type":"Pods","pods":{"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"1","averageUtilization":4,"value":"2"}}`, `"target":{"type":"AverageValue","averageValue":"1"}`},
+		{`"type":"Object","object":{"metric":{"name":"m"},"describedObject":{"kind":"a","name":"b"},"target":{"type":"Value","value":"2","averageUtilization":4}}`, `"target":{"type":"Value","value":"2"}`},
+		{`"type":"External","external":{"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"1","averageUtilization":4}}`, `"target":{"type":"AverageValue","averageValue":"1"}`},
+		{`"type":"Resource","resource":{"name":"memory","target":{"type":"AverageValue","averageValue":"4","value":"1"}}`, `"target":{"type":"AverageValue","averageValue":"4"}`},
+	} {
+		h.run(t, []step{{c.metric, "POST", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", "",
+			fmt.Sprintf(`{"metadata":{"name":"a%d"},"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d"},"metrics":[{%s}]}}`, i, c.metric), 201, c.want}})
 	}
 }

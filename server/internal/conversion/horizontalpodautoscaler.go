@@ -75,7 +75,7 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Val
 		metrics = append(metrics, metric{Type: "Resource", Resource: &source{Name: "cpu", Target: &values{Type: "Utilization", AverageUtilization: &use}}})
 	}
 	set(spec, "metrics", metrics, len(metrics))
-	typeTargets(spec.Get("metrics"))
+	normalTargets(spec.Get("metrics"))
 	DefaultMetrics(spec)
 	var current []metric
 	if n, ok := from.At("status", "currentCPUUtilizationPercentage").Int(); ok {
@@ -176,27 +176,26 @@ func processorMetric(metrics document.Value) int {
 
 // NormalMetrics gives the metrics of v2 the form that a conversion to v1 and back gives
 // them, so that nothing is lost in v1: the metric for v1's field is the last one, and
-// targets have the type of their value.
+// targets have the type of their value, and no value that v1 does not have.
 func NormalMetrics(metrics document.Value) {
 	if main := processorMetric(metrics); main >= 0 && main < metrics.Len()-1 {
 		metrics.AppendValue(metrics.Index(main))
 		metrics.RemoveIndex(main)
 	}
-	typeTargets(metrics)
+	normalTargets(metrics)
 }
 
-// typeTargets gives targets the type of their value.
-func typeTargets(metrics document.Value) {
+// normalTargets gives targets the type of their value, and removes values that v1 does not
+// have.
+func normalTargets(metrics document.Value) {
 	for _, m := range metrics.Elements() {
-		for _, member := range []struct {
-			name string
-			typ  func(target document.Value) string
-		}{{"resource", useType}, {"containerResource", useType}, {"pods", averageType}, {"object", objectType}, {"external", externalType}} {
-			target := m.At(member.name, "target")
+		for _, source := range metricSources {
+			target := m.At(source.name, "target")
 			if !target.Exists() {
 				continue
 			}
-			switch was, typ := target.Get("type").Text(), member.typ(target); was {
+			source.dropForeign(target)
+			switch was, typ := target.Get("type").Text(), source.typ(target); was {
 			case typ:
 			case "Utilization", "Value", "AverageValue": // others are refused
 				target.SetString("type", typ)
@@ -205,30 +204,42 @@ func typeTargets(metrics document.Value) {
 	}
 }
 
+// metricSource is a member of a metric that says where its values come from.
+type metricSource struct {
+	name    string
+	typ     func(target document.Value) string // the type of a target by its values
+	always  string                             // the value that measurements have in v1
+	foreign []string                           // the values that v1 does not have
+}
+
+var metricSources = []metricSource{
+	{"resource", useType, "averageValue", []string{"value"}},
+	{"containerResource", useType, "averageValue", []string{"value"}},
+	{"pods", averageType, "averageValue", []string{"value", "averageUtilization"}},
+	{"object", objectType, "value", []string{"averageUtilization"}},
+	{"external", externalType, "value", []string{"averageUtilization"}},
+}
+
+// dropForeign removes the values that v1 does not have.
+func (s *metricSource) dropForeign(values document.Value) {
+	for _, name := range s.foreign {
+		values.Remove(name)
+	}
+}
+
 // NormalMeasurements gives the measurements in a status the values that v1 has for them:
 // one that v1 always writes is 0 when absent.
 func NormalMeasurements(status document.Value) {
 	for _, m := range status.Get("currentMetrics").Elements() {
-		for _, member := range [...]struct {
-			name, always string
-			never        []string
-		}{
-			{"resource", "averageValue", []string{"value"}},
-			{"containerResource", "averageValue", []string{"value"}},
-			{"pods", "averageValue", []string{"value", "averageUtilization"}},
-			{"object", "value", []string{"averageUtilization"}},
-			{"external", "value", []string{"averageUtilization"}},
-		} {
-			source := m.Get(member.name)
-			if !source.Exists() || source.IsNull() {
+		for _, source := range metricSources {
+			measured := m.Get(source.name)
+			if !measured.Exists() || measured.IsNull() {
 				continue
 			}
-			current := source.SetObject("current")
-			for _, name := range member.never {
-				current.Remove(name)
-			}
-			if v := current.Get(member.always); !v.Exists() || v.IsNull() {
-				current.SetString(member.always, "0")
+			current := measured.SetObject("current")
+			source.dropForeign(current)
+			if v := current.Get(source.always); !v.Exists() || v.IsNull() {
+				current.SetString(source.always, "0")
 			}
 		}
 	}
