@@ -1,10 +1,10 @@
 package server_test
 
 import (
-	"fmt"
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
