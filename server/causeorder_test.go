@@ -104,6 +104,8 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 			[]string{"spec.containers[0].resources.requests[storage]" + invalid, "spec.containers[0].ports[0].containerPort" + invalid, "spec.activeDeadlineSeconds" + invalid}},
 		{"attachment", "/apis/storage.k8s.io/v1/volumeattachments", `{"metadata":{"name":"a"}}`, "",
 			[]string{"spec.attacher" + required, "spec.source" + required, "spec.nodeName" + invalid, "spec.attacher" + required, "spec.attacher" + invalid}},
+		{"toleration with a wrong effect", podsPath, `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[{"operator":"x","effect":"y","tolerationSeconds":5}]}}`, "",
+			[]string{"spec.tolerations[0].operator" + invalid, "spec.tolerations[0].effect" + invalid, "spec.tolerations[0].operator FieldValueNotSupported", "spec.tolerations[0].effect FieldValueNotSupported"}},
 		{"affinity that no attachment may have", "/apis/storage.k8s.io/v1/volumeattachments",
 			`{"metadata":{"name":"a"},"spec":{"attacher":"a","nodeName":"n","source":{"inlineVolumeSpec":{"accessModes":["ReadWriteOnce"],"csi":{"driver":"d","volumeHandle":"h"},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchFields":[{}]}]}}}}}}`, "",
 			[]string{"spec.source.inlineVolumeSpec.nodeAffinity" + forbidden}},

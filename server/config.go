@@ -22,11 +22,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/features"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Config describes one server. The zero value of every field is its default, so
@@ -138,7 +138,7 @@ type (
 	// Agents is about connections to nodes and pods.
 	Agents = agents.Settings
 	// Requests bounds times, sizes and numbers of requests.
-	Requests = front.Requests
+	Requests = request.Requests
 	// Features turns features, versions and resources on and off.
 	Features = features.Config
 	// Background is about what the server does by itself.

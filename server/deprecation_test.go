@@ -8,9 +8,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/features"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Deprecations of later releases are not shown.
@@ -27,7 +27,7 @@ func TestFutureDeprecations(t *testing.T) {
 		for _, gv := range groups {
 			for i := range gv.Resources {
 				if res := &gv.Resources[i]; gv.Group == c.group && gv.Version == c.version && res.Plural == c.plural {
-					if got := (&front.Target{Ref: objects.Ref{Row: &catalog.Row{Resource: res}}}).Deprecation(); got != c.warning {
+					if got := (&request.Target{Ref: objects.Ref{Row: &catalog.Row{Resource: res}}}).Deprecation(); got != c.warning {
 						t.Errorf("got %q, want %q", got, c.warning)
 					}
 				}

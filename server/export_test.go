@@ -17,10 +17,10 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -98,14 +98,14 @@ func (c *Config) Shorten(change func(*Durations)) {
 // NewPool makes a pool and returns a function that takes from it; admin is an
 // administrator.
 func NewPool(most int64) func(user string, size int64) (leave func(), ok bool) {
-	p := &front.Pool{}
+	p := &request.Pool{}
 	p.Set(most)
 	return func(user string, size int64) (func(), bool) {
 		u := &authn.User{Name: user}
 		if user == "admin" {
 			u.Groups = []string{authn.GroupMasters}
 		}
-		var at front.Slot
+		var at request.Slot
 		err := p.Take(&at, u, size)
 		return at.Leave, err == nil
 	}
@@ -181,7 +181,7 @@ func Computed() time.Duration {
 }
 
 // Excuses reports whether an endpoint of health excuses steps of the start that are not done.
-func (s *Server) Excuses(endpoint string) bool { return s.excuses(endpoint) }
+func (s *Server) Excuses(endpoint string) bool { return s.health.Excuses(endpoint) }
 
 // RaceEnabled reports whether the race detector is on.
 const RaceEnabled = raceEnabled

@@ -133,7 +133,7 @@ func TestHostileExpansions(t *testing.T) {
 }
 
 // TestManyValues: a large body of tiny values takes many times its size when it is read.
-// Of one user not many are read at once, and the others are told to come again.
+// Of one user not many are read at once, and the others are refused with 429.
 func TestManyValues(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		evaluatedOnce(c)

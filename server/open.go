@@ -24,15 +24,18 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversionreview"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
+	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/forward"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 	"github.com/capstan-dev/capstan/server/internal/registrar"
+	"github.com/capstan-dev/capstan/server/internal/request"
+	"github.com/capstan-dev/capstan/server/internal/serve"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
 	"github.com/google/uuid"
@@ -41,7 +44,7 @@ import (
 // open makes the server, from the disk up to the requests: each part takes those above it.
 func (s *Server) open(ctx context.Context) (err error) {
 	cfg := &s.cfg
-	s.limits = front.NewLimits(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
+	s.limits = request.NewLimits(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
 	decoding := document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 
 	// The catalog, the store, and the address.
@@ -150,24 +153,27 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
-	desk := front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
-		Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authn: authn, Authz: authz, Limits: s.limits, Flow: s.flow,
-		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper, Extensions: elsewhere.Serve, AwaitTypes: definitions.Await})
+	gather := request.NewGatherRoom(cfg.ListMemoryBytes)
+	s.env = request.New(request.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
+		Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
+		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper})
 	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future,
-		Bookmark: cfg.durations.Bookmark, DecodeLimits: decoding, PageSecret: secret, Front: desk, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
+		Bookmark: cfg.durations.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
 		Gather: gather, Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
+	s.health = health.New(health.Config{Clock: cfg.Clock, Store: s.store, Catalog: s.catalog, Controllers: s.controllers, Cipher: s.cipher,
+		KeysReload: cfg.EncryptionConfigReload, LivezGracePeriod: cfg.LivezGracePeriod})
 	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
-		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Checks: s.healthChecks, Forwarder: forwarder,
-		Agents: agents.New(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Front: desk, Verbs: verbs})
-	table := newDispatch(verbs, s.endpoints)
-	if err = table.check(groups); err != nil {
+		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
+		Agents: agents.New(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
+	s.handler, err = serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[features.OpenAPIV3],
+		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Groups: groups, Env: s.env, Catalog: s.catalog,
+		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: s.endpoints, Extensions: elsewhere})
+	if err != nil {
 		return err
 	}
-	s.front = front.NewPipeline(desk, table.verbsOf)
-	s.http = s.newHTTP(s.routes())
+	s.http = s.newHTTP(s.handler)
 	return s.keys.WriteKubeconfig(s.URL())
 }
 

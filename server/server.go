@@ -13,8 +13,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/encryption"
@@ -27,17 +25,19 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/request"
+	"github.com/capstan-dev/capstan/server/internal/serve"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // Server is a running instance.
 //
-// Invariants: the fields above leaving are set by open and never change; requests are
-// counted in intake, so that Shutdown can wait for them before it closes the store.
+// Invariants: the fields above stopping are set by open and never change; requests are
+// counted in the intake of env, so that Shutdown can wait for them before it closes the store.
 type Server struct {
 	cfg         Config
 	log         *slog.Logger
@@ -56,9 +56,11 @@ type Server struct {
 	objects     *objects.Objects
 	headers     *index.Index
 	controllers *controllers.Controllers
-	limits      *front.Limits
+	limits      *request.Limits
 	flow        *flowcontrol.Control // nil without priority and fairness
-	front       *front.Pipeline
+	env         *request.Env
+	health      *health.Health
+	handler     *serve.Handler
 	endpoints   *endpoints.Endpoints
 	sweeper     *conns.Sweeper
 	listener    net.Listener
@@ -66,8 +68,6 @@ type Server struct {
 	activities  []func(context.Context) // which go on while the server runs
 	closers     []func(context.Context) // of the open parts, the first opened first
 
-	leaving  atomic.Bool // stopping: /readyz fails
-	started  time.Time
 	stopping chan struct{} // closed when watches have to end
 	done     chan struct{} // closed when everything has
 	once     sync.Once
@@ -82,7 +82,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.Clock(), stopping: make(chan struct{}), done: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Logger, stopping: make(chan struct{}), done: make(chan struct{})}
 	if err := s.open(ctx); err != nil {
 		s.close(context.Background())
 		return nil, err
@@ -132,6 +132,9 @@ func (s *Server) serve(ctx context.Context) {
 // Bootstrapped is closed when the objects of every cluster exist, which are written while
 // the first requests are served.
 func (s *Server) Bootstrapped() <-chan struct{} { return s.controllers.Bootstrapped() }
+
+// Live reports the failing check of /livez; nil for a server that lives.
+func (s *Server) Live() error { return s.health.Live() }
 
 // Done is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }

@@ -25,22 +25,22 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) shutdown(ctx context.Context) {
 	s.once.Do(func() {
-		s.leaving.Store(true)
+		s.health.Leave()
 		if s.cfg.ShutdownDelay > 0 {
 			select {
 			case <-time.After(s.cfg.ShutdownDelay):
 			case <-ctx.Done():
 			}
 		}
-		s.front.Intake.Close()
+		s.env.Intake.Close()
 		close(s.stopping)
 		s.sweeper.CutEarly()
 		controllers := begun(s.controllers.Stop)
-		s.front.Intake.Drain(ctx)
+		s.env.Intake.Drain(ctx)
 		s.closeHTTP(ctx)
 		soon, cancel := s.soon(ctx)
 		defer cancel()
-		s.front.Intake.Drain(soon) // broken requests end at once, but use the store until then
+		s.env.Intake.Drain(soon) // broken requests end at once, but use the store until then
 		select {
 		case <-controllers:
 		case <-soon.Done():

@@ -12,8 +12,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/invariants"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // allocations are the allocations and bytes of a call in the best of some rounds, since other
@@ -79,9 +79,9 @@ func TestWriteAllocations(t *testing.T) {
 			}
 		}
 		row, made := s.catalog.Snapshot().Core(c.plural), 0
-		kind := front.KindOf(row)
+		kind := request.KindOf(row)
 		decode := func(name string) *document.Document {
-			doc, _, err := s.front.Parse([]byte(c.body(name)), kind, document.Value{})
+			doc, _, err := s.env.Parse([]byte(c.body(name)), kind, document.Value{})
 			if err != nil {
 				t.Fatal(err)
 			}

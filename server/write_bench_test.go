@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // benchPod is a pod of about 3 KiB with the shape of a workload's.
@@ -72,7 +72,7 @@ func BenchmarkCreatePod(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				made++
-				doc, _, err := s.front.Parse(bytes.Replace(text, []byte("NAME"), strconv.AppendInt(nil, int64(made), 10), 1), front.KindOf(res), document.Value{})
+				doc, _, err := s.env.Parse(bytes.Replace(text, []byte("NAME"), strconv.AppendInt(nil, int64(made), 10), 1), request.KindOf(res), document.Value{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -6,12 +6,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // reviewAccess is POST on the three access reviews: for the sender of the review (self),
 // for any user, or for any user in the namespace of the review.
-func (x *Endpoints) reviewAccess(r *front.Request) error {
+func (x *Endpoints) reviewAccess(r *request.Request) error {
 	res := r.Target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
 	check := func(obj document.Value) error {
@@ -104,7 +104,7 @@ func reviewedUser(spec document.Value) *authn.User {
 
 // reviewRules is POST on selfsubjectrulesreviews: the sender's rights in a namespace. The
 // answer is a new object, without the sent one.
-func (x *Endpoints) reviewRules(r *front.Request) error {
+func (x *Endpoints) reviewRules(r *request.Request) error {
 	doc, err := x.readReview(r, func(obj document.Value) error {
 		if obj.At("spec", "namespace").Text() == "" {
 			return api.BadRequest("no namespace on request: set spec.namespace")

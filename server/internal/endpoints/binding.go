@@ -9,14 +9,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // bind assigns a pod to the node that the body names, the scheduler's final decision. The
 // pod is that of the subresource, or else the body names it too.
-func (x *Endpoints) bind(r *front.Request) error {
-	pods, want, name := x.catalog.Snapshot().Core("pods"), front.KindOf(r.Target.Row), ""
+func (x *Endpoints) bind(r *request.Request) error {
+	pods, want, name := x.catalog.Snapshot().Core("pods"), request.KindOf(r.Target.Row), ""
 	if r.Target.Sub != nil {
 		pods, want, name = r.Target.Row, subKind(r.Target), r.Target.Name
 	}
@@ -24,7 +24,7 @@ func (x *Endpoints) bind(r *front.Request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := x.front.ReadObject(r, want, opts.Validation)
+	doc, err := x.env.ReadObject(r, want, opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (x *Endpoints) bind(r *front.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+	return x.env.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
 // checkTarget refuses a binding without a target, or to one that runs no pods.

@@ -12,8 +12,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Some subresources connect to processes in the cluster: logs and commands by the agents of
@@ -25,7 +25,7 @@ func unavailable(message string) *api.Error {
 }
 
 // podLog is GET on a pod's log: a pod without a node has written nothing.
-func (x *Endpoints) podLog(r *front.Request) error {
+func (x *Endpoints) podLog(r *request.Request) error {
 	if err := checkLogOptions(r); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ var logNumbers = []struct {
 }{{"limitBytes", 1}, {"sinceSeconds", 1}, {"tailLines", 0}}
 
 // checkLogOptions checks the query of a log.
-func checkLogOptions(r *front.Request) error {
+func checkLogOptions(r *request.Request) error {
 	var c objects.Causes
 	for _, n := range logNumbers {
 		v, err := r.Query.Integer(n.name)
@@ -84,12 +84,12 @@ func checkLogOptions(r *front.Request) error {
 }
 
 // runInPod is exec and attach, on one container.
-func (x *Endpoints) runInPod(r *front.Request) error { return x.enterPod(r, true) }
+func (x *Endpoints) runInPod(r *request.Request) error { return x.enterPod(r, true) }
 
 // forwardPorts is port forwarding, on the pod as a whole.
-func (x *Endpoints) forwardPorts(r *front.Request) error { return x.enterPod(r, false) }
+func (x *Endpoints) forwardPorts(r *request.Request) error { return x.enterPod(r, false) }
 
-func (x *Endpoints) enterPod(r *front.Request, one bool) error {
+func (x *Endpoints) enterPod(r *request.Request, one bool) error {
 	options, err := x.admitConnection(r)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ type place struct {
 
 // placeOf finds the node of the request's pod and, for a request about a container, checks
 // that the pod has it; "" is its only one. Errors: no such pod, container or node.
-func (x *Endpoints) placeOf(r *front.Request, container string, one bool) (at place, err error) {
+func (x *Endpoints) placeOf(r *request.Request, container string, one bool) (at place, err error) {
 	res := r.Target.Row
 	pod, release, err := x.reader.Get(r.Context, res.GV.Group, res.Plural, r.Target.Namespace, r.Target.Name)
 	defer release()
@@ -168,7 +168,7 @@ func (x *Endpoints) placeOf(r *front.Request, container string, one bool) (at pl
 
 // missingFor is the error of a request that needs another object, with a name: of one that
 // is missing 1.25 says that it is of the resource of the request.
-func missingFor(r *front.Request, name string, err error) error {
+func missingFor(r *request.Request, name string, err error) error {
 	if api.IsReason(err, api.ReasonNotFound) {
 		return api.NotFound(r.Target.Row.GroupResource(), name)
 	}

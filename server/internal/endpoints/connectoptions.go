@@ -7,13 +7,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // admitConnection runs admission on the options of a connection, before anything is
 // connected, and returns them as plug-ins have changed them. The caller releases them.
-func (x *Endpoints) admitConnection(r *front.Request) (*document.Document, error) {
+func (x *Endpoints) admitConnection(r *request.Request) (*document.Document, error) {
 	if r.Query.Has("dryRun") {
 		return nil, api.BadRequest("dryRun is not supported")
 	}
@@ -34,7 +34,7 @@ func (x *Endpoints) admitConnection(r *front.Request) (*document.Document, error
 
 // connectionOptions makes the options of a connection, an object of the kind that its
 // subresource has, from the query and, for proxies, the rest of the path.
-func connectionOptions(r *front.Request) (*document.Document, error) {
+func connectionOptions(r *request.Request) (*document.Document, error) {
 	sub := r.Target.Sub
 	doc := document.New(sub.Table, sub.Type)
 	obj := doc.Root()
@@ -88,7 +88,7 @@ func setPorts(obj document.Value, name string, values []string) error {
 
 // proxyPath is the part of a request's path below the proxy subresource: "/healthz" of
 // /api/v1/nodes/n/proxy/healthz.
-func proxyPath(r *front.Request) string {
+func proxyPath(r *request.Request) string {
 	steps := 5 // api, v1, nodes, n, proxy
 	if r.Target.Namespace != "" {
 		steps += 2

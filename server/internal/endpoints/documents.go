@@ -13,26 +13,26 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Discovery, OpenAPI and version describe the server and the resources of the catalog's
 // current snapshot.
 
 // DiscoveryAt finds the document at a path; false when there is none.
-func (x *Endpoints) DiscoveryAt(snapshot *catalog.Snapshot, path string) (front.Target, bool) {
+func (x *Endpoints) DiscoveryAt(snapshot *catalog.Snapshot, path string) (request.Target, bool) {
 	if path == "/api" {
-		return front.Target{Endpoint: x.versions, EndpointPath: "/api", Aggregated: true}, true
+		return request.Target{Endpoint: x.versions, EndpointPath: "/api", Aggregated: true}, true
 	}
 	if !discovery.Serves(snapshot, path) {
-		return front.Target{}, false
+		return request.Target{}, false
 	}
-	return front.Target{EndpointPath: front.FirstStep(path), Aggregated: path == "/apis", Endpoint: func(r *front.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
+	return request.Target{EndpointPath: request.FirstStep(path), Aggregated: path == "/apis", Endpoint: func(r *request.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
 }
 
 // serveDiscovery answers the document at a path. Those of groups accept any method, as in
 // 1.25.
-func (x *Endpoints) serveDiscovery(r *front.Request, snapshot *catalog.Snapshot, path string) error {
+func (x *Endpoints) serveDiscovery(r *request.Request, snapshot *catalog.Snapshot, path string) error {
 	found, err := x.discovery.At(snapshot, path)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (x *Endpoints) serveDiscovery(r *front.Request, snapshot *catalog.Snapshot,
 }
 
 // versions answers /api: the versions of the core group and the server's address.
-func (x *Endpoints) versions(r *front.Request) error {
+func (x *Endpoints) versions(r *request.Request) error {
 	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
@@ -67,14 +67,14 @@ func (x *Endpoints) versions(r *front.Request) error {
 
 // respondDocument answers with a discovery document. The oldest of them have no
 // apiVersion, in any representation.
-func (x *Endpoints) respondDocument(r *front.Request, kind string, text []byte) error {
+func (x *Endpoints) respondDocument(r *request.Request, kind string, text []byte) error {
 	version, _ := document.Find(text, "apiVersion")
-	return x.front.RespondBytes(r, http.StatusOK, x.front.MetaKind(kind).Of(string(bytes.Trim(version, `"`))), text)
+	return x.env.RespondBytes(r, http.StatusOK, x.env.MetaKind(kind).Of(string(bytes.Trim(version, `"`))), text)
 }
 
 // respondAggregated answers with the document of everything below /api or /apis, or with
 // 304 to a client that has it already (RFC 9110 section 13.1.2).
-func (x *Endpoints) respondAggregated(r *front.Request, snapshot *catalog.Snapshot) error {
+func (x *Endpoints) respondAggregated(r *request.Request, snapshot *catalog.Snapshot) error {
 	core := !strings.HasPrefix(r.HTTP.URL.Path, "/apis")
 	doc, err := x.discovery.Aggregated(snapshot, core, r.Accept.APIVersion)
 	if err != nil {
@@ -92,7 +92,7 @@ func (x *Endpoints) respondAggregated(r *front.Request, snapshot *catalog.Snapsh
 }
 
 // OpenAPI2 answers /openapi/v2: JSON, or the binary form for clients that accept it.
-func (x *Endpoints) OpenAPI2(r *front.Request) error {
+func (x *Endpoints) OpenAPI2(r *request.Request) error {
 	snapshot, accept := x.catalog.Snapshot(), r.HTTP.Header.Get("Accept")
 	if strings.Contains(accept, api.BinaryAccept) {
 		doc := x.custom.Second(snapshot, true)
@@ -106,19 +106,19 @@ func (x *Endpoints) OpenAPI2(r *front.Request) error {
 }
 
 // OpenAPI3At finds an OpenAPI v3 document, by its path below /openapi/.
-func (x *Endpoints) OpenAPI3At(rest string) front.Target {
+func (x *Endpoints) OpenAPI3At(rest string) request.Target {
 	path, ok := strings.CutPrefix(rest, "v3/")
 	if !ok {
-		return front.Target{}
+		return request.Target{}
 	}
 	if v := x.catalog.Snapshot().RemoteAt("/" + path); v != nil && path == "apis/"+v.APIVersion() {
-		return x.front.RemoteDocument(v)
+		return x.extensions.Document(v)
 	}
 	doc, ok := x.custom.ThirdAt(x.catalog.Snapshot(), path)
 	if !ok {
-		return front.Target{}
+		return request.Target{}
 	}
-	return front.Target{Endpoint: func(r *front.Request) error { return x.openAPI3(r, path, doc) }, EndpointPath: "/openapi", OwnRepresentation: true}
+	return request.Target{Endpoint: func(r *request.Request) error { return x.openAPI3(r, path, doc) }, EndpointPath: "/openapi", OwnRepresentation: true}
 }
 
 // OpenAPI3Paths are the paths of the documents.
@@ -132,7 +132,7 @@ func (x *Endpoints) OpenAPI3Paths() (paths []string) {
 }
 
 // OpenAPI3Index answers /openapi/v3: the path of each group version's document.
-func (x *Endpoints) OpenAPI3Index(r *front.Request) error {
+func (x *Endpoints) OpenAPI3Index(r *request.Request) error {
 	body, err := x.custom.Index(x.catalog.Snapshot())
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ const binaryThird = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
 
 // openAPI3 answers one document. A request with its hash gets an answer that may be
 // cached for ever.
-func (x *Endpoints) openAPI3(r *front.Request, path string, doc discovery.Text) error {
+func (x *Endpoints) openAPI3(r *request.Request, path string, doc discovery.Text) error {
 	if accept := r.HTTP.Header.Get("Accept"); !codec.AcceptsJSON(accept) && !codec.Accepts(accept, binaryThird) {
 		return api.NotAcceptable([]string{"application/json"})
 	}
@@ -162,7 +162,7 @@ func (x *Endpoints) openAPI3(r *front.Request, path string, doc discovery.Text) 
 }
 
 // cached answers with a document, or with 304 when the client has it.
-func (x *Endpoints) cached(r *front.Request, contentType string, doc discovery.Text) error {
+func (x *Endpoints) cached(r *request.Request, contentType string, doc discovery.Text) error {
 	etag := `"` + doc.Hash + `"`
 	r.Writer.Header().Set("Etag", etag)
 	r.Writer.Header().Add("Vary", "Accept")
@@ -171,7 +171,7 @@ func (x *Endpoints) cached(r *front.Request, contentType string, doc discovery.T
 		r.Writer.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	if doc.Packed != "" && front.GzipPays(doc.Packed.Size()) && r.AcceptsGzip() {
+	if doc.Packed != "" && request.GzipPays(doc.Packed.Size()) && r.AcceptsGzip() {
 		return r.SendPacked(http.StatusOK, contentType, string(doc.Packed))
 	}
 	text, err := doc.Parts()
@@ -182,7 +182,7 @@ func (x *Endpoints) cached(r *front.Request, contentType string, doc discovery.T
 }
 
 // Version answers /version.
-func (x *Endpoints) Version(r *front.Request) error {
+func (x *Endpoints) Version(r *request.Request) error {
 	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}

@@ -14,11 +14,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/forward"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
 
@@ -32,7 +34,7 @@ type Config struct {
 	DecodeLimits                     document.Limits
 	Documents                        []api.Documents // generated; those of the built-in resources first
 
-	Front    *front.Front
+	Env      *request.Env
 	Verbs    *verbs.Verbs
 	Objects  *objects.Objects
 	Store    store.Store
@@ -47,8 +49,9 @@ type Config struct {
 	// Agents and Forwarder are for connections to nodes and pods.
 	Agents    *agents.Agents
 	Forwarder *forward.Forwarder
-	// Checks are those of a health endpoint: livez, readyz or healthz.
-	Checks func(endpoint string) []discovery.Check
+	Health    *health.Health
+	// Extensions answers for extension servers.
+	Extensions *extensions.Extensions
 }
 
 // Endpoints are the functions of requests other than plain verbs of stored objects.
@@ -56,7 +59,7 @@ type Endpoints struct {
 	cfg          Config
 	log          *slog.Logger
 	decodeLimits document.Limits
-	front        *front.Front
+	env          *request.Env
 	verbs        *verbs.Verbs
 	objects      *objects.Objects
 	reader       *objects.Reader
@@ -68,13 +71,14 @@ type Endpoints struct {
 	tokens       authn.TokenAuthenticator
 	agents       *agents.Agents
 	metrics      *metrics.Metrics
-	checks       func(endpoint string) []discovery.Check
+	health       *health.Health
+	extensions   *extensions.Extensions
 	discovery    discovery.Documents
 	custom       *discovery.CustomOpenAPI
 }
 
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
-	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Documents...), log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
-		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents, metrics: cfg.Metrics, checks: cfg.Checks}
+	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Documents...), log: cfg.Log, decodeLimits: cfg.DecodeLimits, env: cfg.Env, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
+		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents, metrics: cfg.Metrics, health: cfg.Health, extensions: cfg.Extensions}
 }

@@ -5,19 +5,19 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // The ephemeralcontainers subresource of a pod shows the pod and changes nothing
 // but spec.ephemeralContainers, to which containers can only be added.
 
-func (x *Endpoints) updateEphemeral(r *front.Request) error {
+func (x *Endpoints) updateEphemeral(r *request.Request) error {
 	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := x.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
+	doc, err := x.env.ReadObject(r, request.KindOf(r.Target.Row), opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -28,12 +28,12 @@ func (x *Endpoints) updateEphemeral(r *front.Request) error {
 	return x.writeEphemeral(r, opts, func(*objects.Evaluation) (document.Value, error) { return doc.Root(), nil })
 }
 
-func (x *Endpoints) patchEphemeral(r *front.Request) error {
+func (x *Endpoints) patchEphemeral(r *request.Request) error {
 	p, err := x.verbs.ReadPatch(r)
 	if err != nil {
 		return err
 	}
-	want := front.KindOf(r.Target.Row)
+	want := request.KindOf(r.Target.Row)
 	p.Check(want)
 	return x.writeEphemeral(r, p.Opts, func(e *objects.Evaluation) (document.Value, error) {
 		text, err := p.Apply(e.Shown.Body, want)
@@ -51,7 +51,7 @@ func (x *Endpoints) patchEphemeral(r *front.Request) error {
 
 // writeEphemeral stores the ephemeral containers of the pod that wanted returns for the
 // current one.
-func (x *Endpoints) writeEphemeral(r *front.Request, opts objects.Options, wanted objects.Change) error {
+func (x *Endpoints) writeEphemeral(r *request.Request, opts objects.Options, wanted objects.Change) error {
 	out, err := x.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
 		return objects.Editing(func(pod document.Value) error {
 			obj, err := wanted(e)

@@ -14,8 +14,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Limits of a budget's record of evictions, and the seconds after which a client should
@@ -28,13 +28,13 @@ const (
 
 // evict is POST on a pod's eviction subresource: a delete that the pod's
 // disruption budget may refuse.
-func (x *Endpoints) evict(r *front.Request) error {
+func (x *Endpoints) evict(r *request.Request) error {
 	t := r.Target
 	query, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := x.front.ReadObject(r, subKind(t), query.Validation)
+	doc, err := x.env.ReadObject(r, subKind(t), query.Validation)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (x *Endpoints) evict(r *front.Request) error {
 		return err
 	}
 	if len(causes) > 0 {
-		return front.InvalidOptions("DeleteOptions", causes)
+		return request.InvalidOptions("DeleteOptions", causes)
 	}
 	podDoc, err := document.ReadStored(t.Row.GV.Types(), t.Row.Type, entry.Body)
 	if err != nil {
@@ -82,12 +82,12 @@ func (x *Endpoints) evict(r *front.Request) error {
 		}
 		return err
 	}
-	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+	return x.env.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
 // admitEviction runs admission on an eviction. A dry run by the query is one of its own
 // options too, as validating plug-ins see them.
-func (x *Endpoints) admitEviction(r *front.Request, query objects.Options, eviction document.Value) error {
+func (x *Endpoints) admitEviction(r *request.Request, query objects.Options, eviction document.Value) error {
 	t, meta := r.Target, eviction.SetObject("metadata")
 	objects.DropSystemFields(meta)
 	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {

@@ -5,14 +5,14 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // The documents about the issuer of service accounts' tokens, by which other programs
 // verify them: 404 when the issuer is not a URL.
 
 // IssuerConfiguration answers /.well-known/openid-configuration.
-func (x *Endpoints) IssuerConfiguration(r *front.Request) error {
+func (x *Endpoints) IssuerConfiguration(r *request.Request) error {
 	if x.cfg.IssuerDocuments == nil {
 		return api.UnknownPath()
 	}
@@ -23,14 +23,14 @@ func (x *Endpoints) IssuerConfiguration(r *front.Request) error {
 const KeysPath = "/openid/v1/jwks"
 
 // IssuerKeys answers with the keys, in a media type of their own.
-func (x *Endpoints) IssuerKeys(r *front.Request) error {
+func (x *Endpoints) IssuerKeys(r *request.Request) error {
 	if x.cfg.IssuerDocuments == nil {
 		return api.UnknownPath()
 	}
 	return sendIssuerDocument(r, "application/jwk-set+json", x.cfg.IssuerDocuments.Keys)
 }
 
-func sendIssuerDocument(r *front.Request, mediaType string, text []byte) error {
+func sendIssuerDocument(r *request.Request, mediaType string, text []byte) error {
 	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}

@@ -6,36 +6,36 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Debug finds the endpoints below /debug/, for authorized users: the queues of priority and
 // fairness and the verbosity of the log unless they are nil, and Go's profiles if they are on.
-func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosity) func(rest string) front.Target {
-	return func(rest string) front.Target {
+func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosity) func(rest string) request.Target {
+	return func(rest string) request.Target {
 		step, name, _ := strings.Cut(rest, "/")
 		switch {
 		case step == "pprof" && profiles && strings.HasPrefix(rest, "pprof/"):
-			return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *front.Request) error {
+			return request.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *request.Request) error {
 				r.Begun(http.StatusOK)
 				profile(name)(r.Writer, r.HTTP)
 				return nil
 			}}
 		case step == "api_priority_and_fairness" && flow != nil:
-			return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Endpoint: func(r *front.Request) error {
+			return request.Target{EndpointPath: "/debug", OwnRepresentation: true, Endpoint: func(r *request.Request) error {
 				text, ok := flow.Dump(name, r.Query.Get("includeRequestDetails") != "")
 				if !ok {
-					return x.front.Text(r, http.StatusNotFound, "404 page not found\n")
+					return x.env.Text(r, http.StatusNotFound, "404 page not found\n")
 				}
 				return r.Send(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
 			}}
 		case step == "flags" && log != nil:
-			return front.Target{EndpointPath: "/debug", OwnRepresentation: true, TakesBody: true, Endpoint: func(r *front.Request) error {
+			return request.Target{EndpointPath: "/debug", OwnRepresentation: true, TakesBody: true, Endpoint: func(r *request.Request) error {
 				code, text := log.answer(r, name)
-				return x.front.Text(r, code, text)
+				return x.env.Text(r, code, text)
 			}}
 		}
-		return front.Target{}
+		return request.Target{}
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/forward"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // askAgent sends a request to the agent of a node. modify may change the answer; nil for
 // no change.
-func (x *Endpoints) askAgent(r *front.Request, at place, path string, query url.Values, insecure bool, modify func(*http.Response) error) error {
+func (x *Endpoints) askAgent(r *request.Request, at place, path string, query url.Values, insecure bool, modify func(*http.Response) error) error {
 	if at.failure != nil {
 		return unavailable(at.failure.Error())
 	}
@@ -43,7 +43,7 @@ func (x *Endpoints) askAgent(r *front.Request, at place, path string, query url.
 
 // send makes the trip of a request. Errors: of the client, which has gone, or of the
 // connection.
-func (x *Endpoints) send(r *front.Request, trip forward.Trip) error {
+func (x *Endpoints) send(r *request.Request, trip forward.Trip) error {
 	trip.Request = r
 	err := x.cfg.Forwarder.Send(r.Context, trip)
 	if err != nil && r.HTTP.Context().Err() != nil {
@@ -79,7 +79,7 @@ func plainLog(resp *http.Response) error {
 
 // proxy is every method on the proxy of a pod, a node or a service, whose name may have a
 // scheme before and a port after it: "https:web:8443".
-func (x *Endpoints) proxy(r *front.Request) error {
+func (x *Endpoints) proxy(r *request.Request) error {
 	options, err := x.admitConnection(r)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (x *Endpoints) proxy(r *front.Request) error {
 
 // passOn forwards a request for a proxy. A path without a slash after "proxy" would
 // mislead relative links, and is completed first.
-func (x *Endpoints) passOn(r *front.Request, to *url.URL, by *forward.Transports) error {
+func (x *Endpoints) passOn(r *request.Request, to *url.URL, by *forward.Transports) error {
 	base, _, _ := strings.Cut(r.HTTP.RequestURI, "?")
 	if to.Path == "" && r.Method() == http.MethodGet && r.Upgrade() == "" {
 		location := base + "/"
@@ -176,7 +176,7 @@ func podAddress(pod document.Value) string {
 
 // endpointOf is the address of a random endpoint of a service that is a pod of its
 // namespace: endpoints that somebody has written by hand could be anywhere.
-func (x *Endpoints) endpointOf(r *front.Request, service document.Value, name, port string) (string, error) {
+func (x *Endpoints) endpointOf(r *request.Request, service document.Value, name, port string) (string, error) {
 	if number, err := strconv.ParseInt(port, 10, 64); err == nil {
 		found := false
 		for _, p := range service.At("spec", "ports").Elements() {
@@ -215,7 +215,7 @@ func (x *Endpoints) endpointOf(r *front.Request, service document.Value, name, p
 }
 
 // isPod reports whether an endpoint is the address of the pod that it names.
-func (x *Endpoints) isPod(r *front.Request, address document.Value) bool {
+func (x *Endpoints) isPod(r *request.Request, address document.Value) bool {
 	ref := address.Get("targetRef")
 	if !ref.Exists() || !ref.Get("namespace").Equals(r.Target.Namespace) {
 		return false

@@ -14,15 +14,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // The scale subresource shows the few fields of an object that concern scaling as a
 // Scale, and writes one of them back.
 
-func (x *Endpoints) getScale(r *front.Request) error {
+func (x *Endpoints) getScale(r *request.Request) error {
 	r.Target.Ref = scaled(r.Target.Ref)
 	entry, err := x.verbs.Current(r)
 	if err != nil {
@@ -31,13 +31,13 @@ func (x *Endpoints) getScale(r *front.Request) error {
 	return x.respondScale(r, entry)
 }
 
-func (x *Endpoints) updateScale(r *front.Request) error {
+func (x *Endpoints) updateScale(r *request.Request) error {
 	r.Target.Ref = scaled(r.Target.Ref)
 	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	read := func() (*document.Document, error) { return x.front.ReadObject(r, subKind(r.Target), opts.Validation) }
+	read := func() (*document.Document, error) { return x.env.ReadObject(r, subKind(r.Target), opts.Validation) }
 	doc, err := read()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (x *Endpoints) updateScale(r *front.Request) error {
 	})
 }
 
-func (x *Endpoints) patchScale(r *front.Request) error {
+func (x *Endpoints) patchScale(r *request.Request) error {
 	r.Target.Ref = scaled(r.Target.Ref)
 	if r.Applies() {
 		return x.applyScale(r)
@@ -84,7 +84,7 @@ func (x *Endpoints) patchScale(r *front.Request) error {
 }
 
 // applyScale is PATCH of a scale with an apply configuration.
-func (x *Endpoints) applyScale(r *front.Request) error {
+func (x *Endpoints) applyScale(r *request.Request) error {
 	t, want := r.Target, subKind(r.Target)
 	a, err := x.verbs.ReadApplied(r, want)
 	if err != nil {
@@ -102,7 +102,7 @@ func (x *Endpoints) applyScale(r *front.Request) error {
 		if err != nil {
 			return document.Value{}, err
 		}
-		doc, _, err := x.front.Parse(text, want, document.Value{})
+		doc, _, err := x.env.Parse(text, want, document.Value{})
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -111,7 +111,7 @@ func (x *Endpoints) applyScale(r *front.Request) error {
 }
 
 // scaleFields is the manager of a scale's fields, all of which it may own.
-func (x *Endpoints) scaleFields(t front.Target, opts objects.Options) apply.Write {
+func (x *Endpoints) scaleFields(t request.Target, opts objects.Options) apply.Write {
 	w := x.objects.FieldWrite(t.Ref, opts)
 	w.Reset = apply.Set{}
 	return w
@@ -119,7 +119,7 @@ func (x *Endpoints) scaleFields(t front.Target, opts objects.Options) apply.Writ
 
 // writeScale stores the replicas of the Scale that wanted returns in place of the old one.
 // Both have the owners of the replicas as theirs.
-func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted func(e *objects.Evaluation, old document.Value) (document.Value, error)) error {
+func (x *Endpoints) writeScale(r *request.Request, opts objects.Options, wanted func(e *objects.Evaluation, old document.Value) (document.Value, error)) error {
 	t := r.Target
 	main, owners := t.Ref, t.Row.Ownership()
 	main.Sub = nil
@@ -154,7 +154,7 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 }
 
 // shownScale is the scale of an object, as a document of the evaluation.
-func shownScale(e *objects.Evaluation, t front.Target, obj document.Value) (document.Value, error) {
+func shownScale(e *objects.Evaluation, t request.Target, obj document.Value) (document.Value, error) {
 	text, err := scaleOf(t, obj)
 	if err != nil {
 		return document.Value{}, err
@@ -167,7 +167,7 @@ func shownScale(e *objects.Evaluation, t front.Target, obj document.Value) (docu
 }
 
 // setReplicas writes the replicas of an admitted scale, and their owners, into the object.
-func setReplicas(t front.Target, obj, scale document.Value) error {
+func setReplicas(t request.Target, obj, scale document.Value) error {
 	if causes := objects.ValidateScale(scale); len(causes) > 0 && t.Row.Definition == nil { // custom objects are checked themselves
 		return api.Invalid("autoscaling", "Scale", t.Name, causes)
 	}
@@ -185,7 +185,7 @@ func setReplicas(t front.Target, obj, scale document.Value) error {
 	return nil
 }
 
-func copyReplicas(t front.Target, obj, scale document.Value) {
+func copyReplicas(t request.Target, obj, scale document.Value) {
 	replicas, _ := scale.At("spec", "replicas").Int()
 	path := t.Sub.Scale.SpecReplicas
 	for _, name := range path[:len(path)-1] {
@@ -203,7 +203,7 @@ func scaled(of objects.Ref) objects.Ref {
 	return of.Stored()
 }
 
-func (x *Endpoints) respondScale(r *front.Request, entry store.Entry) error {
+func (x *Endpoints) respondScale(r *request.Request, entry store.Entry) error {
 	body, err := stored.Served(r.Context, r.Target.Row.Resource, entry.Body)
 	if err != nil {
 		return err
@@ -224,9 +224,9 @@ func (x *Endpoints) respondScale(r *front.Request, entry store.Entry) error {
 		if text, err = x.scaleTable(r, text); err != nil {
 			return err
 		}
-		return x.front.RespondText(r, http.StatusOK, text)
+		return x.env.RespondText(r, http.StatusOK, text)
 	}
-	return x.front.RespondObject(r, http.StatusOK, subKind(r.Target), text)
+	return x.env.RespondObject(r, http.StatusOK, subKind(r.Target), text)
 }
 
 // scaleColumns are those of a Scale as a table.
@@ -251,12 +251,12 @@ func scaleColumnsOf(row *catalog.Row) []api.Column {
 }
 
 // scaleTable is a Scale, given as canonical JSON, as a table.
-func (x *Endpoints) scaleTable(r *front.Request, text []byte) ([]byte, error) {
+func (x *Endpoints) scaleTable(r *request.Request, text []byte) ([]byte, error) {
 	sub := r.Target.Sub
-	return x.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumnsOf(r.Target.Row)}, &store.Entry{Value: store.Value{Body: text}})
+	return x.env.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumnsOf(r.Target.Row)}, &store.Entry{Value: store.Value{Body: text}})
 }
 
-func matchScale(t front.Target, scale document.Value) error {
+func matchScale(t request.Target, scale document.Value) error {
 	meta := scale.SetObject("metadata")
 	if err := objects.MatchName(meta, t.Name); err != nil {
 		return err
@@ -265,7 +265,7 @@ func matchScale(t front.Target, scale document.Value) error {
 }
 
 // scaleOf returns the Scale of an object as canonical JSON.
-func scaleOf(t front.Target, obj document.Value) ([]byte, error) {
+func scaleOf(t request.Target, obj document.Value) ([]byte, error) {
 	decoder := document.Decoder{Table: t.Sub.Table}
 	doc, _, err := decoder.Decode(t.Sub.Type, []byte("{}"))
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // requestToken is POST on the token subresource of a service account: it answers
 // with the request, completed and with a token in its status. Nothing is stored.
-func (x *Endpoints) requestToken(r *front.Request) error {
+func (x *Endpoints) requestToken(r *request.Request) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
 	t := r.Target
-	doc, err := x.front.ReadObject(r, subKind(t), opts.Validation)
+	doc, err := x.env.ReadObject(r, subKind(t), opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 	status := obj.SetObject("status")
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", expires.UTC().Format(time.RFC3339))
-	return x.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+	return x.env.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
 }
 
 // admitToken runs admission on a token request, completes it, and returns its service
 // account, which is valid until release is called.
-func (x *Endpoints) admitToken(r *front.Request, opts objects.Options, obj document.Value) (account document.Value, release func(), err error) {
+func (x *Endpoints) admitToken(r *request.Request, opts objects.Options, obj document.Value) (account document.Value, release func(), err error) {
 	t, release := r.Target, func() {}
 	objects.DropSystemFields(obj.SetObject("metadata"))
 	if err := objects.MatchNamespace(t.Row, obj.Get("metadata"), t.Namespace); err != nil {
@@ -92,7 +92,7 @@ func (x *Endpoints) admitToken(r *front.Request, opts objects.Options, obj docum
 }
 
 // limitToken sets the end of a token, and returns the one that its request is answered with.
-func (x *Endpoints) limitToken(r *front.Request, spec document.Value, token *authn.AccountToken) (expires time.Time) {
+func (x *Endpoints) limitToken(r *request.Request, spec document.Value, token *authn.AccountToken) (expires time.Time) {
 	seconds, _ := spec.Get("expirationSeconds").Int()
 	if most := int64(x.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
 		r.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
@@ -122,7 +122,7 @@ func (x *Endpoints) extends(seconds int64, t *authn.AccountToken) bool {
 }
 
 // checkTokenRequest checks the fields of a request.
-func checkTokenRequest(t front.Target, obj document.Value) error {
+func checkTokenRequest(t request.Target, obj document.Value) error {
 	if name := obj.At("metadata", "name").Text(); name != "" && name != t.Name {
 		return api.Invalid(t.Sub.Group, t.Sub.Kind, t.Name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.name",
 			Message: "Invalid value: \"" + name + "\": must match the service account name"}})
@@ -134,7 +134,7 @@ func checkTokenRequest(t front.Target, obj document.Value) error {
 }
 
 // bindToken binds the token to the pod or the secret without which it is invalid.
-func (x *Endpoints) bindToken(ctx context.Context, t front.Target, ref document.Value, token *authn.AccountToken) error {
+func (x *Endpoints) bindToken(ctx context.Context, t request.Target, ref document.Value, token *authn.AccountToken) error {
 	if !ref.Exists() || ref.IsNull() {
 		return nil
 	}

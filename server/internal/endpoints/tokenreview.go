@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Reviews are requests in the form of objects. The answer is the object with its status
@@ -16,7 +16,7 @@ import (
 
 // review answers a POST of a review that check accepts, with the status that answer fills
 // in.
-func (x *Endpoints) review(r *front.Request, check func(obj document.Value) error, answer func(obj document.Value)) error {
+func (x *Endpoints) review(r *request.Request, check func(obj document.Value) error, answer func(obj document.Value)) error {
 	doc, err := x.readReview(r, check)
 	if err != nil {
 		return err
@@ -25,27 +25,27 @@ func (x *Endpoints) review(r *front.Request, check func(obj document.Value) erro
 	obj := doc.Root()
 	obj.Remove("status")
 	answer(obj)
-	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
+	return x.env.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
 }
 
 // answerReview answers with a new object, without the sent one.
-func (x *Endpoints) answerReview(r *front.Request, fill func(answer document.Value)) error {
-	answer, _, err := x.front.Parse([]byte("{}"), front.KindOf(r.Target.Row), document.Value{})
+func (x *Endpoints) answerReview(r *request.Request, fill func(answer document.Value)) error {
+	answer, _, err := x.env.Parse([]byte("{}"), request.KindOf(r.Target.Row), document.Value{})
 	if err != nil {
 		return err
 	}
 	defer answer.Release()
 	fill(answer.Root())
-	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
+	return x.env.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
 }
 
 // readReview reads a review that check and admission accept. The caller releases it.
-func (x *Endpoints) readReview(r *front.Request, check func(obj document.Value) error) (*document.Document, error) {
+func (x *Endpoints) readReview(r *request.Request, check func(obj document.Value) error) (*document.Document, error) {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return nil, err
 	}
-	doc, err := x.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
+	doc, err := x.env.ReadObject(r, request.KindOf(r.Target.Row), opts.Validation)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (x *Endpoints) readReview(r *front.Request, check func(obj document.Value) 
 }
 
 // admitReview runs admission on a review, which it may change before it is checked.
-func (x *Endpoints) admitReview(r *front.Request, opts objects.Options, obj document.Value, check func(obj document.Value) error) error {
+func (x *Endpoints) admitReview(r *request.Request, opts objects.Options, obj document.Value, check func(obj document.Value) error) error {
 	res := r.Target.Row
 	meta := obj.SetObject("metadata")
 	objects.DropSystemFields(meta)
@@ -79,7 +79,7 @@ func (x *Endpoints) admitReview(r *front.Request, opts objects.Options, obj docu
 }
 
 // reviewToken is POST on tokenreviews: it finds the user of the token in the body.
-func (x *Endpoints) reviewToken(r *front.Request) error {
+func (x *Endpoints) reviewToken(r *request.Request) error {
 	check := func(obj document.Value) error {
 		if obj.At("spec", "token").Text() == "" {
 			return api.BadRequest("token is required for TokenReview in authentication: send it in spec.token")
@@ -119,7 +119,7 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 }
 
 // reviewUser is POST on selfsubjectreviews: the user of the request.
-func (x *Endpoints) reviewUser(r *front.Request) error {
+func (x *Endpoints) reviewUser(r *request.Request) error {
 	doc, err := x.readReview(r, func(document.Value) error { return nil })
 	if err != nil {
 		return err

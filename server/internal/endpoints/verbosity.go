@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Verbosity is the level of the log as the number of --v, which a PUT of another number to
@@ -34,7 +34,7 @@ func NewVerbosity(level *slog.LevelVar, hidden bool) *Verbosity {
 }
 
 // answer is that to a request for a flag, "" for the list of all.
-func (v *Verbosity) answer(r *front.Request, flag string) (code int, text string) {
+func (v *Verbosity) answer(r *request.Request, flag string) (code int, text string) {
 	switch {
 	case flag == "" && r.Method() == http.MethodGet:
 		return http.StatusOK, "/debug/flags/v\n"

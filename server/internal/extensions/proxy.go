@@ -12,13 +12,14 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/forward"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Serve forwards a request to its extension server, and the answer to the client. Until
 // the answer begins, failures are answered as 1.25 does, in plain text.
-func (x *Extensions) Serve(r *front.Request) error {
+func (x *Extensions) Serve(r *request.Request) error {
 	s := x.find(r.Target.Remote.APIVersion())
 	if s == nil || s.available.status != "True" {
 		return refuse(r, http.StatusServiceUnavailable, "service unavailable")
@@ -32,7 +33,7 @@ func (x *Extensions) Serve(r *front.Request) error {
 		x.cfg.Log.Info("an extension server has no address", "service", s.at.namespace+"/"+s.at.name, "error", err)
 		return refuse(r, http.StatusServiceUnavailable, "service unavailable")
 	}
-	var place front.Slot
+	var place request.Slot
 	defer place.Leave()
 	if !r.LongRunning() {
 		if err := s.way.places.Take(&place, r.User, 1); err != nil {
@@ -42,14 +43,23 @@ func (x *Extensions) Serve(r *front.Request) error {
 	return x.forward(r, made, address)
 }
 
+// Document is the target of the OpenAPI v3 document of a group version, which its server
+// answers; none when it has no such document.
+func (x *Extensions) Document(v *catalog.Remote) request.Target {
+	if v.Documents == nil || v.Documents.OpenAPI3 == "" {
+		return request.Target{}
+	}
+	return request.Target{Remote: v, Endpoint: x.Serve, OwnRepresentation: true}
+}
+
 // refuse answers with plain text.
-func refuse(r *front.Request, code int, text string) error {
+func refuse(r *request.Request, code int, text string) error {
 	r.Writer.Header().Set("X-Content-Type-Options", "nosniff")
 	return r.Send(code, "text/plain; charset=utf-8", []byte(text+"\n"))
 }
 
 // forward sends a request to an address and the answer back.
-func (x *Extensions) forward(r *front.Request, made *transports, address string) error {
+func (x *Extensions) forward(r *request.Request, made *transports, address string) error {
 	ctx := r.Context
 	if r.Discovers() {
 		var cancel context.CancelFunc
@@ -64,7 +74,7 @@ func (x *Extensions) forward(r *front.Request, made *transports, address string)
 
 // rewrite makes the request for the extension server: that of the client, with the user
 // in headers.
-func rewrite(p *httputil.ProxyRequest, r *front.Request, address string) {
+func rewrite(p *httputil.ProxyRequest, r *request.Request, address string) {
 	out, h := p.Out, p.Out.Header
 	path := r.HTTP.URL.Path
 	if asked, _, _ := strings.Cut(r.HTTP.RequestURI, "?"); strings.HasSuffix(asked, "/") {
@@ -125,7 +135,7 @@ func (x *Extensions) modify(resp *http.Response) error {
 
 // failed answers a request whose server could not be reached. A failure after the answer
 // has begun breaks the connection off.
-func failed(r *front.Request, err error) error {
+func failed(r *request.Request, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/forward"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // server is an extension server of a group version. It never changes; the way to it
@@ -38,7 +38,7 @@ const requestsAtOnce = 200
 type way struct {
 	lane           // of requests
 	checks    lane // of the checks, which do not verify the server's certificate
-	places    front.Pool
+	places    request.Pool
 	documents atomic.Pointer[documents]
 	stale     atomic.Bool
 	notes

@@ -17,7 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/conns"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Forwarder sends requests on.
@@ -32,7 +32,7 @@ type Forwarder struct {
 
 // Trip is the way of one request.
 type Trip struct {
-	Request    *front.Request
+	Request    *request.Request
 	Transports *Transports
 	// Rewrite sets the URL of the request that goes out, whose headers have no credentials
 	// of the client any more.
@@ -93,7 +93,7 @@ func (f *Forwarder) endWith(cancel context.CancelFunc, ctx context.Context) (rel
 
 // cutBody gives up reading the client's body when the request ends: else the end would
 // wait for the client.
-func cutBody(ctx context.Context, r *front.Request) (release func()) {
+func cutBody(ctx context.Context, r *request.Request) (release func()) {
 	if r.HTTP.Body == nil || r.HTTP.Body == http.NoBody || r.Upgrade() != "" {
 		return func() {}
 	}
@@ -143,7 +143,7 @@ func (f *Forwarder) modify(t Trip, resp *http.Response, own http.Header) error {
 		resp.Body = &endingBody{resp.Body, f.Stopping}
 	}
 	maps.Copy(r.Writer.Header(), own)
-	front.DropOwn(resp.Header)
+	request.DropOwn(resp.Header)
 	r.Headers("")
 	if resp.Header.Get("Cache-Control") != "" {
 		r.Writer.Header().Del("Cache-Control")
@@ -178,7 +178,7 @@ func (b *endingBody) Read(p []byte) (int, error) {
 // not read a long one.
 type answer struct {
 	http.ResponseWriter
-	r     *front.Request
+	r     *request.Request
 	guard *conns.Guard // nil for requests with a time limit
 }
 

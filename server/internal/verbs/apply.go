@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // applied is an applied configuration.
@@ -24,13 +24,13 @@ type applied struct {
 
 // ReadApplied reads a configuration of the wanted kind. Its fields are checked like those
 // of any body; wrong numbers and strings are reported after conflicts, as in 1.25.
-func (v *Verbs) ReadApplied(r *front.Request, want front.BodyKind) (*applied, error) {
+func (v *Verbs) ReadApplied(r *request.Request, want request.BodyKind) (*applied, error) {
 	opts, err := r.WriteOptions("PatchOptions")
 	if err != nil {
 		return nil, err
 	}
 	opts.Applied, opts.Patched = true, true
-	text, err := front.FromYAML(r.Body)
+	text, err := request.FromYAML(r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (v *Verbs) ReadApplied(r *front.Request, want front.BodyKind) (*applied, er
 }
 
 // checkApplied checks the fields of a configuration.
-func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want front.BodyKind) error {
-	typed, found, err := v.front.Read(text, want, document.Value{})
+func (v *Verbs) checkApplied(r *request.Request, a *applied, text []byte, want request.BodyKind) error {
+	typed, found, err := v.env.Read(text, want, document.Value{})
 	typed.Release()
 	if err != nil {
 		var wrong *document.TypeError
@@ -75,7 +75,7 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 
 // undeclared refuses a configuration of a custom resource with fields that its schema does
 // not have, whatever validation is asked for: nobody could own them.
-func undeclared(config document.Value, found []document.Problem, want front.BodyKind) error {
+func undeclared(config document.Value, found []document.Problem, want request.BodyKind) error {
 	var all []string
 	for _, p := range found {
 		if !p.Duplicate && !p.Alien && !p.Loose { // an alien is another mistake, and members of loose objects are pruned
@@ -99,9 +99,9 @@ func lines(all []string) string {
 
 // apply is PATCH with an apply configuration, on an object or on its status. It creates a
 // missing object.
-func (v *Verbs) apply(r *front.Request) error {
+func (v *Verbs) apply(r *request.Request) error {
 	t := r.Target
-	want := front.KindOf(t.Row)
+	want := request.KindOf(t.Row)
 	a, err := v.ReadApplied(r, want)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (v *Verbs) apply(r *front.Request) error {
 		var missing error
 		if e.Shown == nil {
 			if missing = mayApply(e, a.Doc.Root().Get("metadata")); missing == nil {
-				missing = v.front.MayCreate(r)
+				missing = v.env.MayCreate(r)
 			}
 			if missing != nil && !t.Row.CheckedWhenMissing {
 				return document.Value{}, missing
@@ -137,7 +137,7 @@ func (v *Verbs) apply(r *front.Request) error {
 
 // Merge merges the configuration into a live object of the wanted kind and returns the
 // JSON. Mistakes in its fields are reported if there is no conflict.
-func (a *applied) Merge(r *front.Request, kind *apply.Kind, want front.BodyKind, live document.Value, as apply.Write) ([]byte, error) {
+func (a *applied) Merge(r *request.Request, kind *apply.Kind, want request.BodyKind, live document.Value, as apply.Write) ([]byte, error) {
 	text, err := kind.Apply(live, a.Doc.Root(), as, a.Opts.Force)
 	if answer := (*api.Error)(nil); a.wrong != nil && !errors.As(err, &answer) {
 		return nil, a.wrong // unless there is another answer, such as a conflict
@@ -145,7 +145,7 @@ func (a *applied) Merge(r *front.Request, kind *apply.Kind, want front.BodyKind,
 	if err != nil {
 		return nil, err
 	}
-	return text, front.Report(r, a.problems, want, a.Opts.Validation)
+	return text, request.Report(r, a.problems, want, a.Opts.Validation)
 }
 
 // decodeMerged decodes an object merged with a configuration, with its defaults. A custom
@@ -163,9 +163,9 @@ func (v *Verbs) decodeMerged(e *objects.Evaluation, text []byte) (document.Value
 			return merged, err
 		}
 	}
-	want := front.KindOf(res)
+	want := request.KindOf(res)
 	want.KeepNulls = true
-	doc, _, err := v.front.Parse(text, want, e.Was)
+	doc, _, err := v.env.Parse(text, want, e.Was)
 	if err != nil {
 		return document.Value{}, err
 	}

@@ -2,18 +2,18 @@ package verbs
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Create is POST on a collection.
-func (v *Verbs) Create(r *front.Request) error {
+func (v *Verbs) Create(r *request.Request) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
 	decode := func() (*document.Document, error) {
-		return v.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
+		return v.env.ReadObject(r, request.KindOf(r.Target.Row), opts.Validation)
 	}
 	doc, err := decode()
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Delete is DELETE on an object.
-func (v *Verbs) Delete(r *front.Request) error {
+func (v *Verbs) Delete(r *request.Request) error {
 	opts, err := v.readDeleteOptions(r)
 	if err != nil {
 		return err
@@ -36,17 +36,17 @@ func (v *Verbs) Delete(r *front.Request) error {
 	}
 	r.Span.Event("Object deleted from database")
 	if gone && !t.Row.Storage().DeleteReturnsObject {
-		return v.front.RespondStatus(r, http.StatusOK, front.DeletedStatus(t, entry))
+		return v.env.RespondStatus(r, http.StatusOK, request.DeletedStatus(t, entry))
 	}
 	code := http.StatusOK
 	if !gone && opts.Cascade {
 		code = http.StatusAccepted
 	}
-	return v.front.RespondEntry(r, code, entry)
+	return v.env.RespondEntry(r, code, entry)
 }
 
 // warnOrphans adds the warning of a delete that orphans dependents by default.
-func warnOrphans(r *front.Request, o *objects.DeleteOptions) {
+func warnOrphans(r *request.Request, o *objects.DeleteOptions) {
 	if text := r.Target.Row.Storage().OrphanWarning; text != "" && o.Propagation == "" {
 		r.Warn(text)
 	}
@@ -54,7 +54,7 @@ func warnOrphans(r *front.Request, o *objects.DeleteOptions) {
 
 // DeleteCollection is DELETE on a collection: every object that the selectors
 // match, one by one.
-func (v *Verbs) DeleteCollection(r *front.Request) error {
+func (v *Verbs) DeleteCollection(r *request.Request) error {
 	which, err := listOptionsOf(r)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (v *Verbs) DeleteCollection(r *front.Request) error {
 
 // readDeleteOptions reads the options from the body or, without one, from the query.
 // Either may request a dry run.
-func (v *Verbs) readDeleteOptions(r *front.Request) (objects.DeleteOptions, error) {
+func (v *Verbs) readDeleteOptions(r *request.Request) (objects.DeleteOptions, error) {
 	var o objects.DeleteOptions
 	var causes []schema.Cause
 	var err error
@@ -114,13 +114,13 @@ func (v *Verbs) readDeleteOptions(r *front.Request) (objects.DeleteOptions, erro
 	dry, causes := r.Query.DryRun(causes)
 	o.DryRun = o.DryRun || dry
 	if len(causes) > 0 {
-		return o, front.InvalidOptions("DeleteOptions", causes)
+		return o, request.InvalidOptions("DeleteOptions", causes)
 	}
 	return o, nil
 }
 
 // askDelete reads the options from a query, without the grace period and the dry run.
-func askDelete(o *objects.DeleteOptions, q *front.Query) (causes []schema.Cause) {
+func askDelete(o *objects.DeleteOptions, q *request.Query) (causes []schema.Cause) {
 	if q.Has("propagationPolicy") {
 		causes = o.Propagate(q.Get("propagationPolicy"), causes)
 	}
@@ -139,10 +139,10 @@ func askDelete(o *objects.DeleteOptions, q *front.Query) (causes []schema.Cause)
 }
 
 // deleteOptionsFrom reads DeleteOptions from a body.
-func (v *Verbs) deleteOptionsFrom(r *front.Request, body []byte, o *objects.DeleteOptions) ([]schema.Cause, error) {
-	want := v.front.MetaKind("DeleteOptions")
-	want.Also = front.Everywhere
-	text, err := v.front.ToJSON(r.HTTP.Header.Get("Content-Type"), body, want)
+func (v *Verbs) deleteOptionsFrom(r *request.Request, body []byte, o *objects.DeleteOptions) ([]schema.Cause, error) {
+	want := v.env.MetaKind("DeleteOptions")
+	want.Also = request.Everywhere
+	text, err := v.env.ToJSON(r.HTTP.Header.Get("Content-Type"), body, want)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func recordedOptions(options document.Value) []byte {
 }
 
 // decodeOptions decodes an options object, in any group version that has it.
-func (v *Verbs) decodeOptions(r *front.Request, text []byte, want front.BodyKind) (*document.Document, error) {
+func (v *Verbs) decodeOptions(r *request.Request, text []byte, want request.BodyKind) (*document.Document, error) {
 	decoder := document.Decoder{Table: want.Schema.Table(), Limits: v.decodeLimits}
 	doc, _, err := decoder.Decode(want.Type, text)
 	if err != nil {

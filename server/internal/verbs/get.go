@@ -7,21 +7,21 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Get is GET on an object, or on its status.
-func (v *Verbs) Get(r *front.Request) error {
+func (v *Verbs) Get(r *request.Request) error {
 	r.Span.Event("About to Get from storage")
 	entry, err := v.Current(r)
 	if err != nil {
 		return err
 	}
-	return v.front.RespondEntry(r, http.StatusOK, entry)
+	return v.env.RespondEntry(r, http.StatusOK, entry)
 }
 
 // Current reads the target at a revision not older than the requested one.
-func (v *Verbs) Current(r *front.Request) (store.Entry, error) {
+func (v *Verbs) Current(r *request.Request) (store.Entry, error) {
 	if r.Query.Flag("export") {
 		return store.Entry{}, api.BadRequest("the export parameter, deprecated since v1.14, is no longer supported; remove what an export would leave out from the object itself")
 	}
@@ -48,7 +48,7 @@ func (v *Verbs) Current(r *front.Request) (store.Entry, error) {
 }
 
 // notFound is the 404 of a read, which may name another resource for a subresource.
-func (v *Verbs) notFound(t front.Target) error {
+func (v *Verbs) notFound(t request.Target) error {
 	if t.Sub != nil && t.Sub.MissingAs != (api.GroupResource{}) {
 		return api.NotFound(t.Sub.MissingAs, t.Name)
 	}
@@ -56,7 +56,7 @@ func (v *Verbs) notFound(t front.Target) error {
 }
 
 // waitForRevision waits until a revision exists, with 504 after a while.
-func (v *Verbs) waitForRevision(r *front.Request, rev uint64) error {
+func (v *Verbs) waitForRevision(r *request.Request, rev uint64) error {
 	if rev == 0 || rev <= v.store.Current() {
 		return nil
 	}

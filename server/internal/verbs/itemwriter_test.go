@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // sink takes so many bytes, and notes the longest write.
@@ -27,8 +27,8 @@ func (s *sink) Write(p []byte) (int, error) {
 
 // A large item goes out in parts, and no more of it is copied than is taken.
 func TestLargeItems(t *testing.T) {
-	const most = 2 * front.ListBuffer
-	items := []string{"1", strings.Repeat("2", front.FirstWrite), strings.Repeat("3", 1<<20), "4", strings.Repeat("5", 3*front.ListBuffer+1), "6"}
+	const most = 2 * request.ListBuffer
+	items := []string{"1", strings.Repeat("2", request.FirstWrite), strings.Repeat("3", 1<<20), "4", strings.Repeat("5", 3*request.ListBuffer+1), "6"}
 	want := "["
 	for i, item := range items {
 		want += strings.Repeat(",", min(i, 1)) + "{" + item
@@ -46,7 +46,7 @@ func TestLargeItems(t *testing.T) {
 	if out.longest > most || cap(w.buf) > 2*most {
 		t.Errorf("the longest part has %d bytes, the buffer %d", out.longest, cap(w.buf))
 	}
-	stuck := &sink{takes: front.ListBuffer}
+	stuck := &sink{takes: request.ListBuffer}
 	w = newItemWriter(stuck, nil)
 	if err := w.text("{", []byte(items[2])); !errors.Is(err, errStuck) || cap(w.buf) > 2*most {
 		t.Errorf("a connection that takes nothing more: error %v, a buffer of %d bytes", err, cap(w.buf))

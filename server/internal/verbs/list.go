@@ -12,11 +12,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/features"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // ListOrWatch is GET on a collection.
-func (v *Verbs) ListOrWatch(r *front.Request) error {
+func (v *Verbs) ListOrWatch(r *request.Request) error {
 	if r.Query.IsWatch() {
 		if res := r.Target.Row; !res.Verbs.Has(api.VerbWatch) {
 			refused := api.MethodNotAllowed([]string{http.MethodGet})
@@ -44,9 +44,9 @@ func (v *Verbs) ListOrWatch(r *front.Request) error {
 	if err = v.respondList(r, list); err == nil && list.from == "" && !list.found && !list.oneKey() {
 		switch {
 		case list.remaining != nil:
-			v.front.Sized(r, list.seen+*list.remaining)
+			v.env.Sized(r, list.seen+*list.remaining)
 		case list.next == "":
-			v.front.Sized(r, list.seen)
+			v.env.Sized(r, list.seen)
 		}
 	}
 	return err
@@ -85,7 +85,7 @@ type listOptions struct {
 
 // listOptionsOf reads and checks the options of a list without the revision and the page,
 // which openList reads.
-func listOptionsOf(r *front.Request) (o listOptions, err error) {
+func listOptionsOf(r *request.Request) (o listOptions, err error) {
 	q := &r.Query
 	asked, err := selector.Parse(q.Get("labelSelector"), q.Get("fieldSelector"))
 	if err != nil {
@@ -99,18 +99,18 @@ func listOptionsOf(r *front.Request) (o listOptions, err error) {
 		return o, err
 	}
 	if causes := checkMatch(q.Get("resourceVersion"), q.Get("resourceVersionMatch"), q.Get("continue"), false); len(causes) > 0 {
-		return o, front.InvalidOptions("ListOptions", causes)
+		return o, request.InvalidOptions("ListOptions", causes)
 	}
 	if limit != nil && *limit > 0 && r.Features[features.ListChunking] {
 		o.limit = *limit
 	}
-	o.skips = q.Flag(front.IgnoreUnreadable)
+	o.skips = q.Flag(request.IgnoreUnreadable)
 	o.selector, err = asked.For(r.Target.Row.Resource)
 	return o, err
 }
 
 // openList opens the requested page of a list.
-func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
+func (v *Verbs) openList(r *request.Request, o listOptions) (*list, error) {
 	t, sel := r.Target, o.selector
 	l := &list{selector: sel, prefix: t.Row.Prefix(t.Namespace), single: !t.Row.Namespaced || t.Namespace != "", limit: o.limit, skips: o.skips}
 	if !t.Row.Stored { // a handful of objects without pages and history
@@ -208,7 +208,7 @@ func readError(err error, asked uint64, token bool) error {
 
 // listRevision applies the specification's table "Resource version rules for list", whose
 // options openList has checked. It returns the exact revision to read, 0 for the newest.
-func (v *Verbs) listRevision(r *front.Request, l *list) (uint64, error) {
+func (v *Verbs) listRevision(r *request.Request, l *list) (uint64, error) {
 	text, match, token := r.Query.Get("resourceVersion"), r.Query.Get("resourceVersionMatch"), r.Query.Get("continue")
 	rev, set, err := api.ParseRevision(text)
 	if err != nil {

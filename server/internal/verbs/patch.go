@@ -12,13 +12,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Patch is PATCH on an object or on its status. Every kind of patch turns the stored
 // bytes into new ones, which then continue like an update.
-func (v *Verbs) Patch(r *front.Request) error {
+func (v *Verbs) Patch(r *request.Request) error {
 	if r.Applies() {
 		return v.apply(r)
 	}
@@ -27,7 +27,7 @@ func (v *Verbs) Patch(r *front.Request) error {
 		return err
 	}
 	t := r.Target
-	want := front.KindOf(t.Row)
+	want := request.KindOf(t.Row)
 	want.AnyVersion = true
 	p.Check(want)
 	r.Span.Event(storing)
@@ -50,15 +50,15 @@ func (v *Verbs) Patch(r *front.Request) error {
 }
 
 // DecodePatched decodes the patched form of old.
-func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value, p *patchBody, want front.BodyKind) (*document.Document, error) {
-	if p.media == front.StrategicPatch { // the object keeps its kind, as in 1.25
+func (v *Verbs) DecodePatched(r *request.Request, text []byte, old document.Value, p *patchBody, want request.BodyKind) (*document.Document, error) {
+	if p.media == request.StrategicPatch { // the object keeps its kind, as in 1.25
 		want.AnyKind, want.AnyVersion = true, true
 	} else if lacksVersion(text) {
 		return nil, p.refuseUnversioned(r, text, want)
 	}
-	doc, problems, err := v.front.Read(text, want, old)
-	if err == nil && p.media != front.StrategicPatch {
-		err = v.front.CheckTypeMeta(text, want, problems)
+	doc, problems, err := v.env.Read(text, want, old)
+	if err == nil && p.media != request.StrategicPatch {
+		err = v.env.CheckTypeMeta(text, want, problems)
 	}
 	if err != nil {
 		doc.Release()
@@ -76,21 +76,21 @@ func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value,
 
 // report reports mistakes in the fields of the patch, and of the patched object: by name,
 // as in 1.25, where merged members have no order.
-func (p *patchBody) report(r *front.Request, problems []document.Problem, want front.BodyKind) error {
-	want.Arrange(problems, p.media != front.JSONPatch)
-	return front.Report(r, append(p.problems, front.Describe(problems)...), want, p.Opts.Validation)
+func (p *patchBody) report(r *request.Request, problems []document.Problem, want request.BodyKind) error {
+	want.Arrange(problems, p.media != request.JSONPatch)
+	return request.Report(r, append(p.problems, request.Describe(problems)...), want, p.Opts.Validation)
 }
 
 // refuse is the answer to a patch whose result cannot be decoded: 422, but 400 where 1.25
 // would store another value than the patch has, as it does with null in a list, and with
 // large numbers in a strategic patch.
-func (p *patchBody) refuse(err error, want front.BodyKind) error {
+func (p *patchBody) refuse(err error, want request.BodyKind) error {
 	refused := want.Refused(err)
 	if api.IsReason(refused, api.ReasonInvalid) || api.IsReason(refused, api.ReasonRequestEntityTooLarge) {
 		return refused
 	}
 	var wrong *document.TypeError
-	if errors.As(err, &wrong) && (wrong.Mistake == document.NullElement || wrong.Mistake == document.OutOfRange && p.media == front.StrategicPatch) {
+	if errors.As(err, &wrong) && (wrong.Mistake == document.NullElement || wrong.Mistake == document.OutOfRange && p.media == request.StrategicPatch) {
 		return refused
 	}
 	return api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + refused.Error()}})
@@ -105,7 +105,7 @@ func lacksVersion(text []byte) bool {
 // refuseUnversioned is the answer to a patch that removes the object's apiVersion, and so
 // its name and other fields, which a version defines: without one, members of metadata
 // are those of the object.
-func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.BodyKind) error {
+func (p *patchBody) refuseUnversioned(r *request.Request, text []byte, want request.BodyKind) error {
 	kind, said := document.Find(text, "kind")
 	if said = said && string(kind) != "null"; !said && want.Schema.Table().Custom {
 		return p.refuse(want.Refuse("the patch leaves no kind"), want)
@@ -137,7 +137,7 @@ func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.
 	return unversioned(want)
 }
 
-func unversioned(want front.BodyKind) error {
+func unversioned(want request.BodyKind) error {
 	return api.BadRequest("the patch leaves the object without apiVersion; it has to stay %s", want.APIVersion)
 }
 
@@ -151,7 +151,7 @@ type patchBody struct {
 }
 
 // ReadPatch reads the body of a PATCH.
-func (v *Verbs) ReadPatch(r *front.Request) (*patchBody, error) {
+func (v *Verbs) ReadPatch(r *request.Request) (*patchBody, error) {
 	opts, err := r.WriteOptions("PatchOptions")
 	if err != nil {
 		return nil, err
@@ -163,15 +163,15 @@ func (v *Verbs) ReadPatch(r *front.Request) (*patchBody, error) {
 
 // Check checks the fields of the patch itself, apart from its result. An unreadable patch
 // is left to Apply.
-func (p *patchBody) Check(want front.BodyKind) {
+func (p *patchBody) Check(want request.BodyKind) {
 	if p.Opts.Validation == "Ignore" {
 		return
 	}
-	if p.media == front.JSONPatch {
+	if p.media == request.JSONPatch {
 		p.checkOperations()
 		return
 	}
-	p.problems = append(p.problems, front.Describe(document.Repeated(p.text, p.limits))...)
+	p.problems = append(p.problems, request.Describe(document.Repeated(p.text, p.limits))...)
 }
 
 // maxPatchProblems bounds the problems reported for one patch.
@@ -213,11 +213,11 @@ func (p *patchBody) checkOperations() {
 var operationFields = [...]string{"op", "path", "from", "value"}
 
 // Apply returns the patched JSON text of an object of the wanted kind.
-func (p *patchBody) Apply(current []byte, want front.BodyKind) ([]byte, error) {
+func (p *patchBody) Apply(current []byte, want request.BodyKind) ([]byte, error) {
 	switch p.media {
-	case front.JSONPatch:
+	case request.JSONPatch:
 		return patch.JSON(current, p.text, p.limits)
-	case front.MergePatch:
+	case request.MergePatch:
 		if p.Opts.Validation == "Ignore" && bytes.HasPrefix(bytes.TrimSpace(p.text), []byte("[")) { // which replaces the object, as in 1.25
 			return nil, p.refuse(want.Refuse("the patch makes a list of it"), want)
 		}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // recordList reads a list for the audit events, if they show it. They say so if there is
 // no room for it.
-func (v *Verbs) recordList(r *front.Request, l *list) error {
+func (v *Verbs) recordList(r *request.Request, l *list) error {
 	if !r.RecordsAnswer() {
 		return nil
 	}
@@ -19,17 +19,17 @@ func (v *Verbs) recordList(r *front.Request, l *list) error {
 	rest, err := v.writeList(r, l, gathering{held}, *buf)
 	switch {
 	case errors.Is(err, errNoRoom):
-		v.front.RecordAnswer(r, nil)
+		v.env.RecordAnswer(r, nil)
 	case err != nil:
 		return err
 	default:
-		v.front.RecordAnswer(r, whole(held, bytes.TrimSuffix(rest, front.Newline)))
+		v.env.RecordAnswer(r, whole(held, bytes.TrimSuffix(rest, request.Newline)))
 	}
 	return nil
 }
 
 // gathering is an io.Writer into the room of gathered answers.
-type gathering struct{ held *front.Gathered }
+type gathering struct{ held *request.Gathered }
 
 var errNoRoom = errors.New("there is no room to gather the answer")
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // binaryList writes a page of a collection in the binary form.
@@ -17,16 +17,16 @@ type binaryList struct {
 	item             func(dst []byte, e *store.Entry) ([]byte, error)
 }
 
-func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
+func (v *Verbs) binaryList(r *request.Request, l *list) *binaryList {
 	res := r.Target.Row
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
-	b.item = func(dst []byte, e *store.Entry) ([]byte, error) { return v.front.AppendMessage(r.Context, dst, res, e) }
+	b.item = func(dst []byte, e *store.Entry) ([]byte, error) { return v.env.AppendMessage(r.Context, dst, res, e) }
 	if r.Accept.As == codec.AsPartial {
-		meta := v.front.MetaKind("PartialObjectMetadata")
+		meta := v.env.MetaKind("PartialObjectMetadata")
 		enc, typ := meta.Schema.Binary(), meta.Type
 		b.apiVersion, b.kind = r.Accept.APIVersion, "PartialObjectMetadataList"
 		b.item = func(dst []byte, e *store.Entry) ([]byte, error) {
-			body, err := front.MetadataOf(r.Context, res.Resource, e.Body)
+			body, err := request.MetadataOf(r.Context, res.Resource, e.Body)
 			if err != nil {
 				return dst, err
 			}
@@ -42,14 +42,14 @@ func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 
 // each appends the message to a buffer and passes full buffers, with the key of their last
 // item, to full, which returns the next buffer. It returns the last one.
-func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(part *[]byte, key string) (*[]byte, error)) (*[]byte, error) {
+func (b *binaryList) each(r *request.Request, l *list, buf *[]byte, full func(part *[]byte, key string) (*[]byte, error)) (*[]byte, error) {
 	*buf = append(*buf, b.head...)
 	err := l.shown(r, func(e *store.Entry) error {
 		var err error
 		if *buf, err = codec.AppendBinaryItem(*buf, func(dst []byte) ([]byte, error) { return b.item(dst, e) }); err != nil {
 			return err
 		}
-		if len(*buf) >= front.ListBuffer {
+		if len(*buf) >= request.ListBuffer {
 			buf, err = full(buf, e.Key)
 		}
 		return err
@@ -58,7 +58,7 @@ func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(part
 }
 
 // after is the size of the items after a key, if those of all of them are known.
-func (v *Verbs) after(r *front.Request, l *list, key string) (size int, known bool, err error) {
+func (v *Verbs) after(r *request.Request, l *list, key string) (size int, known bool, err error) {
 	if r.Accept.As == codec.AsPartial || l.found || l.oneKey() {
 		return 0, false, nil
 	}
@@ -72,7 +72,7 @@ func (v *Verbs) after(r *front.Request, l *list, key string) (size int, known bo
 			return true
 		}
 		n := 0
-		if n, known = v.front.Measure(r.Target.Row, e); known {
+		if n, known = v.env.Measure(r.Target.Row, e); known {
 			size += codec.BinaryItemSize(n)
 		}
 		return known
@@ -84,7 +84,7 @@ func (v *Verbs) after(r *front.Request, l *list, key string) (size int, known bo
 // content. If the sizes of all messages are known the list is sent while it is read. If
 // there is room the message is gathered. Otherwise the list is encoded twice: for its
 // length, and to send it, the second time mostly from renderings.
-func (v *Verbs) respondBinaryList(r *front.Request, l *list) error {
+func (v *Verbs) respondBinaryList(r *request.Request, l *list) error {
 	b := v.binaryList(r, l)
 	held := v.gather.OpenShare()
 	reuse := false
@@ -153,7 +153,7 @@ type binaryAnswer struct {
 }
 
 // newBinaryAnswer begins an answer whose message has size bytes. Nothing is sent yet.
-func newBinaryAnswer(r *front.Request, b *binaryList, size int) *binaryAnswer {
+func newBinaryAnswer(r *request.Request, b *binaryList, size int) *binaryAnswer {
 	a := &binaryAnswer{&streamWriter{r: r, contentType: r.Accept.ContentType()}, codec.EnvelopeHead(b.apiVersion, b.kind, size), size}
 	if !r.AcceptsGzip() {
 		r.Writer.Header().Set("Content-Length", strconv.Itoa(len(a.head)+size+len(codec.EnvelopeTail())))

@@ -15,7 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // respondList answers with a page of a collection. JSON is streamed: entries of the
@@ -23,7 +23,7 @@ import (
 // need the whole list first (YAML, indented JSON) are for people and are gathered, and so
 // is the binary form, which begins with its length: as long as there is room
 // (GatherRoom).
-func (v *Verbs) respondList(r *front.Request, l *list) error {
+func (v *Verbs) respondList(r *request.Request, l *list) error {
 	if err := r.Mismatch(true); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (v *Verbs) respondList(r *front.Request, l *list) error {
 }
 
 // respondJSONList answers through buf, which is empty.
-func (v *Verbs) respondJSONList(r *front.Request, l *list, buf []byte) error {
+func (v *Verbs) respondJSONList(r *request.Request, l *list, buf []byte) error {
 	if r.Accept.Format == codec.YAML || r.Accept.Pretty {
 		text := &layout{held: v.gather.Open(), r: r}
 		rest, err := v.writeList(r, l, text, buf)
@@ -53,7 +53,7 @@ func (v *Verbs) respondJSONList(r *front.Request, l *list, buf []byte) error {
 		if err != nil {
 			return err
 		}
-		return v.front.RespondText(r, http.StatusOK, whole(text.held, bytes.TrimSuffix(rest, front.Newline)))
+		return v.env.RespondText(r, http.StatusOK, whole(text.held, bytes.TrimSuffix(rest, request.Newline)))
 	}
 	out := &streamWriter{r: r}
 	rest, err := v.writeList(r, l, out, buf)
@@ -65,7 +65,7 @@ func (v *Verbs) respondJSONList(r *front.Request, l *list, buf []byte) error {
 
 // writeList writes the list as JSON in the requested representation, through buf. It
 // returns the unwritten rest.
-func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+func (v *Verbs) writeList(r *request.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	switch r.Accept.As {
 	case codec.AsTable:
 		return v.writeTable(r, l, out, buf)
@@ -90,7 +90,7 @@ func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) 
 }
 
 // writeServedItems is writeList for a version other than the storage version.
-func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+func (v *Verbs) writeServedItems(r *request.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	res := r.Target.Row
 	item := func(dst, body []byte) ([]byte, error) { return append(dst, body...), nil }
 	if res.Definition == nil {
@@ -110,7 +110,7 @@ func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf [
 
 // shown is each for an answer: entries that only a converter can turn into the version of
 // the request are in that version, many of them by one call.
-func (l *list) shown(r *front.Request, visit func(*store.Entry) error) error {
+func (l *list) shown(r *request.Request, visit func(*store.Entry) error) error {
 	res := r.Target.Row
 	if !res.ConvertsRemotely() {
 		return l.each(r.Context, visit)
@@ -136,7 +136,7 @@ func (l *list) shown(r *front.Request, visit func(*store.Entry) error) error {
 // writeItems appends the items with commas between them, and the end, to buf, which
 // begins with the list's head. A full buf goes to out; the rest is returned. none replaces
 // the empty list at the end of buf if there are no items.
-func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+func writeItems(r *request.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	w := newItemWriter(out, buf)
 	err := l.shown(r, func(e *store.Entry) error {
 		return w.add(func(dst []byte) ([]byte, error) { return item(dst, e) })
@@ -155,7 +155,7 @@ type itemWriter struct {
 
 // newItemWriter makes a writer by way of buf, which begins with the list's head.
 func newItemWriter(out io.Writer, buf []byte) *itemWriter {
-	return &itemWriter{out: out, buf: buf, first: true, full: front.FirstWrite}
+	return &itemWriter{out: out, buf: buf, first: true, full: request.FirstWrite}
 }
 
 func (w *itemWriter) separate() {
@@ -205,7 +205,7 @@ func (w *itemWriter) flush() error {
 		if _, err := w.out.Write(part); err != nil {
 			return err
 		}
-		rest, w.full = rest[len(part):], front.ListBuffer
+		rest, w.full = rest[len(part):], request.ListBuffer
 		runtime.Gosched()
 	}
 	w.buf = w.buf[:0]
@@ -221,10 +221,10 @@ func (w *itemWriter) end(none string) []byte {
 	return append(w.buf, "]}\n"...)
 }
 
-func (v *Verbs) writePartialList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+func (v *Verbs) writePartialList(r *request.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.Accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
-		body, err := front.MetadataOf(r.Context, r.Target.Row.Resource, e.Body)
+		body, err := request.MetadataOf(r.Context, r.Target.Row.Resource, e.Body)
 		if err != nil {
 			return dst, err
 		}
@@ -244,7 +244,7 @@ func (l *list) meta() codec.ListMeta {
 // streamWriter starts the answer with its first write, so that an error before it can
 // still be answered properly.
 type streamWriter struct {
-	r           *front.Request
+	r           *request.Request
 	gzip        io.WriteCloser
 	contentType string // "" for JSON
 }
@@ -262,7 +262,7 @@ func (w *streamWriter) start() {
 		h := w.r.Writer.Header()
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
-		w.gzip = codec.Gzip(front.WriterFunc(w.r.WriteBytes))
+		w.gzip = codec.Gzip(request.WriterFunc(w.r.WriteBytes))
 	}
 	w.r.Head(http.StatusOK, w.media())
 }
@@ -300,8 +300,8 @@ func (w *streamWriter) close(rest []byte) error {
 	return nil
 }
 
-func (v *Verbs) writeTable(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	t, err := v.front.NewTable(r.Target.Row.Resource, r, false)
+func (v *Verbs) writeTable(r *request.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	t, err := v.env.NewTable(r.Target.Row.Resource, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (v *Verbs) writeTable(r *front.Request, l *list, out io.Writer, buf []byte)
 		none = "null"
 	}
 	row := func(dst []byte, e *store.Entry) ([]byte, error) {
-		return v.front.AppendRow(r.Context, r.Target.Row.Resource, t, dst, e)
+		return v.env.AppendRow(r.Context, r.Target.Row.Resource, t, dst, e)
 	}
 	if path := orderOf(r.Target.Row.Resource); path != nil {
 		return writeOrdered(r, l, out, t.AppendHead(buf, l.meta()), none, path, row)
@@ -330,7 +330,7 @@ func orderOf(res *api.Resource) []string {
 
 // writeOrdered is writeItems for rows in the order of the numbers at a path of the stored
 // objects; of equal ones in the order of the names. Such lists are short.
-func writeOrdered(r *front.Request, l *list, out io.Writer, buf []byte, none string, path []string, row func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+func writeOrdered(r *request.Request, l *list, out io.Writer, buf []byte, none string, path []string, row func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	type place struct {
 		number int64
 		text   []byte
@@ -360,9 +360,9 @@ func writeOrdered(r *front.Request, l *list, out io.Writer, buf []byte, none str
 // it. When there is no room for that it becomes a stream, and the list is sent as plain
 // JSON, which is valid YAML too.
 type layout struct {
-	held *front.Gathered
+	held *request.Gathered
 	out  *streamWriter // set when there was no room
-	r    *front.Request
+	r    *request.Request
 }
 
 func (l *layout) Write(p []byte) (int, error) {
@@ -388,7 +388,7 @@ func (l *layout) Write(p []byte) (int, error) {
 }
 
 // whole is a gathered text with rest after it.
-func whole(held *front.Gathered, rest []byte) []byte {
+func whole(held *request.Gathered, rest []byte) []byte {
 	text := make([]byte, 0, int(held.Taken)+len(rest))
 	for _, p := range held.Parts {
 		text = append(text, *p...)

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
@@ -28,7 +28,7 @@ type streamForm struct {
 }
 
 // streamForm prepares the frames of a watch. The error is a 400.
-func (v *Verbs) streamForm(r *front.Request) (*streamForm, error) {
+func (v *Verbs) streamForm(r *request.Request) (*streamForm, error) {
 	f := &streamForm{s: v, res: r.Target.Row, accept: r.Accept, include: r.Query.Get("includeObject")}
 	f.name = f.describe()
 	f.lastName = "last " + f.name
@@ -36,8 +36,8 @@ func (v *Verbs) streamForm(r *front.Request) (*streamForm, error) {
 		return f, nil
 	}
 	var err error
-	if f.table, err = v.front.NewTable(f.res.Resource, r, false); err == nil {
-		f.rest, err = v.front.NewTable(f.res.Resource, r, true)
+	if f.table, err = v.env.NewTable(f.res.Resource, r, false); err == nil {
+		f.rest, err = v.env.NewTable(f.res.Resource, r, true)
 	}
 	return f, err
 }
@@ -64,12 +64,12 @@ func (f *streamForm) shared() bool { return f.accept.As != codec.AsTable }
 // stored like that has no revision.
 func (f *streamForm) frame(ctx context.Context, event string, e *store.Entry) ([]byte, error) {
 	f.follow()
-	kind, body := front.KindOf(f.res), e.Body
+	kind, body := request.KindOf(f.res), e.Body
 	var err error
 	switch {
 	case f.accept.As == codec.AsPartial:
-		kind = f.s.front.MetaKind("PartialObjectMetadata").Of(f.accept.APIVersion)
-		if body, err = front.MetadataOf(ctx, f.res.Resource, body); err != nil {
+		kind = f.s.env.MetaKind("PartialObjectMetadata").Of(f.accept.APIVersion)
+		if body, err = request.MetadataOf(ctx, f.res.Resource, body); err != nil {
 			return nil, err
 		}
 		if body, err = codec.AppendPartial(nil, body, f.accept.APIVersion); err != nil {
@@ -81,7 +81,7 @@ func (f *streamForm) frame(ctx context.Context, event string, e *store.Entry) ([
 			return nil, err
 		}
 		text := f.table.AppendHead(nil, codec.ListMeta{ResourceVersion: rev})
-		if text, err = f.s.front.AppendRow(ctx, f.res.Resource, f.table, text, e); err != nil {
+		if text, err = f.s.env.AppendRow(ctx, f.res.Resource, f.table, text, e); err != nil {
 			return nil, err
 		}
 		body = append(text, "]}"...)
@@ -101,12 +101,12 @@ func (f *streamForm) follow() {
 	if f.res.Definition == nil {
 		return
 	}
-	if now := f.s.front.Row(f.res); now != nil {
+	if now := f.s.env.Row(f.res); now != nil {
 		f.res = now
 	}
 }
 
-func (f *streamForm) encode(event string, kind front.BodyKind, e *store.Entry, body []byte) ([]byte, error) {
+func (f *streamForm) encode(event string, kind request.BodyKind, e *store.Entry, body []byte) ([]byte, error) {
 	if f.accept.Format != codec.Binary {
 		return codec.AppendFrame(make([]byte, 0, len(body)+frameRoom), event, body), nil
 	}
@@ -118,7 +118,7 @@ func (f *streamForm) encode(event string, kind front.BodyKind, e *store.Entry, b
 	}
 	*buf = raw
 	if f.accept.As == codec.AsObject {
-		f.s.front.Measured(f.res, e, len(raw))
+		f.s.env.Measured(f.res, e, len(raw))
 	}
 	return codec.AppendBinaryFrame(make([]byte, 0, len(raw)+frameRoom+len(kind.APIVersion)+len(kind.Kind)), event, kind.APIVersion, kind.Kind, raw), nil
 }
@@ -128,13 +128,13 @@ const frameRoom = 64
 
 // failure is the ERROR event that ends a watch.
 func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
-	return f.encode(failure, f.s.front.MetaKind("Status"), &store.Entry{}, status.JSON())
+	return f.encode(failure, f.s.env.MetaKind("Status"), &store.Entry{}, status.JSON())
 }
 
 // stream lets a watch write its answer after the handler's steps: to a connection of its
 // own in HTTP/1.1, in the handler in HTTP/2. An error means that nothing is written yet, or
 // that the client has gone.
-func (v *Verbs) stream(r *front.Request, w *watcher) error {
+func (v *Verbs) stream(r *request.Request, w *watcher) error {
 	if stream.IsWebSocket(r.HTTP) {
 		return v.streamMessages(r, w)
 	}
@@ -153,7 +153,7 @@ func (v *Verbs) stream(r *front.Request, w *watcher) error {
 
 // streamMessages lets a watch write the messages of a WebSocket: one of text per event,
 // or a binary one in the binary form.
-func (v *Verbs) streamMessages(r *front.Request, w *watcher) error {
+func (v *Verbs) streamMessages(r *request.Request, w *watcher) error {
 	if err := stream.SameOrigin(r.HTTP); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (v *Verbs) streamMessages(r *front.Request, w *watcher) error {
 	return nil
 }
 
-func (v *Verbs) streamDetached(r *front.Request, w *watcher) error {
+func (v *Verbs) streamDetached(r *request.Request, w *watcher) error {
 	r.Headers(r.Accept.ContentType())
 	header := r.Writer.Header()
 	d, err := v.streams.Detach(r.Writer, &r.Bytes)
@@ -202,14 +202,14 @@ func (v *Verbs) streamDetached(r *front.Request, w *watcher) error {
 
 // leave leaves the rest of an answer for later, which does not need these parts of its
 // request.
-func leave(r *front.Request, rest func()) {
+func leave(r *request.Request, rest func()) {
 	r.Rest = rest
-	r.Context, r.Writer, r.Query, r.Warnings = nil, nil, front.Query{}, nil
+	r.Context, r.Writer, r.Query, r.Warnings = nil, nil, request.Query{}, nil
 }
 
 // detach is leave for an answer on a connection of its own. What stays of its request
 // identifies it.
-func detach(r *front.Request, rest func()) {
+func detach(r *request.Request, rest func()) {
 	leave(r, rest)
 	r.Detached = true
 	r.HTTP = &http.Request{Method: r.HTTP.Method, URL: r.HTTP.URL, Header: http.Header{"User-Agent": r.HTTP.Header["User-Agent"]}}

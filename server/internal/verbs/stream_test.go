@@ -10,16 +10,16 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	server "github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // TestFrameAllocations bounds the allocations of an event that a watch encodes first.
 func TestFrameAllocations(t *testing.T) {
 	row := server.New(catalog.New(policy.New(time.Now), conversion.Hooks{}), catalog.Meta()).Snapshot().Core("pods")
-	requests := front.Requests{}
+	requests := request.Requests{}
 	requests.SetDefaults()
-	v := &Verbs{gather: front.NewGatherRoom(1 << 20), front: front.New(front.Config{Requests: requests, Clock: time.Now})}
+	v := &Verbs{gather: request.NewGatherRoom(1 << 20), env: request.New(request.Config{Requests: requests, Clock: time.Now})}
 	e := &store.Entry{Key: "core/pods/n/a", Revision: 7, Value: store.Value{RevisionAt: -1, Body: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","resourceVersion":"7",` +
 		`"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"containers":[{"name":"c","image":"i","resources":{}}]},"status":{"phase":"Pending"}}`)}}
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // past scans the list's entries from its first key on. Where the client asks for the
@@ -38,7 +38,7 @@ const mostNamed = 10
 
 // warnSkipped reads the page once, and tells the client and the log which objects of it
 // will be missing: the answer begins before the list has met them.
-func (v *Verbs) warnSkipped(r *front.Request, l *list) error {
+func (v *Verbs) warnSkipped(r *request.Request, l *list) error {
 	if err := l.each(r.Context, func(*store.Entry) error { return r.Context.Err() }); err != nil {
 		return err
 	}
@@ -61,14 +61,14 @@ func (v *Verbs) warnSkipped(r *front.Request, l *list) error {
 
 // discard deletes an object that cannot be read, for a client that asks for it by the query
 // and has the right to do so. It reports false where the object can be read.
-func (v *Verbs) discard(r *front.Request, o *objects.DeleteOptions) (done bool, err error) {
-	if !r.Query.Flag(front.IgnoreReadErrors) {
+func (v *Verbs) discard(r *request.Request, o *objects.DeleteOptions) (done bool, err error) {
+	if !r.Query.Flag(request.IgnoreReadErrors) {
 		return false, nil
 	}
 	if o.Grace != nil || o.Propagation != "" || o.UID != nil || o.Revision != nil {
-		return true, api.BadRequest("%s excludes grace periods, propagation policies and preconditions: nobody can look into the object", front.IgnoreReadErrors)
+		return true, api.BadRequest("%s excludes grace periods, propagation policies and preconditions: nobody can look into the object", request.IgnoreReadErrors)
 	}
-	if err := v.front.MayAlso(r, "unsafe-delete-ignore-read-errors"); err != nil {
+	if err := v.env.MayAlso(r, "unsafe-delete-ignore-read-errors"); err != nil {
 		return true, err
 	}
 	t := r.Target
@@ -80,7 +80,7 @@ func (v *Verbs) discard(r *front.Request, o *objects.DeleteOptions) (done bool, 
 	case !o.DryRun:
 		v.log.Warn("an object that cannot be read was deleted; its finalizers and dependents were not looked at", "user", r.User.Name, "resource", t.Row.Plural, "namespace", t.Namespace, "name", t.Name)
 	}
-	return true, v.front.RespondStatus(r, http.StatusOK, front.DeletedStatus(t, store.Entry{}))
+	return true, v.env.RespondStatus(r, http.StatusOK, request.DeletedStatus(t, store.Entry{}))
 }
 
 // readable reads the entry of one key; a list that leaves out what cannot be read has none.

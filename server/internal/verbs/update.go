@@ -6,12 +6,12 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // Update is PUT on an object or on its status.
-func (v *Verbs) Update(r *front.Request) error {
+func (v *Verbs) Update(r *request.Request) error {
 	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (v *Verbs) Update(r *front.Request) error {
 		if err := e.MayReplace(obj.SetObject("metadata")); err != nil || e.Shown != nil {
 			return obj, err
 		}
-		return obj, v.front.MayCreate(r)
+		return obj, v.env.MayCreate(r)
 	}})
 	doc.Release()
 	return v.RespondWritten(r, out, err)
@@ -42,7 +42,7 @@ func (v *Verbs) Update(r *front.Request) error {
 const storing = "About to store object in database"
 
 // RespondWritten answers a write with the object.
-func (v *Verbs) RespondWritten(r *front.Request, out objects.Result, err error) error {
+func (v *Verbs) RespondWritten(r *request.Request, out objects.Result, err error) error {
 	r.Span.Ended("Write to database call", err)
 	if err != nil {
 		return err
@@ -51,14 +51,14 @@ func (v *Verbs) RespondWritten(r *front.Request, out objects.Result, err error) 
 	if out.Created {
 		code = http.StatusCreated
 	}
-	return v.front.RespondEntry(r, code, out.Entry)
+	return v.env.RespondEntry(r, code, out.Entry)
 }
 
 // readReplacement reads the body of a PUT. The parts that equal the present object are
 // not walked; a write in between does not matter, since that state was valid too.
-func (v *Verbs) readReplacement(r *front.Request, validation string) (*document.Document, error) {
+func (v *Verbs) readReplacement(r *request.Request, validation string) (*document.Document, error) {
 	res := r.Target.Row
-	text, err := v.front.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, front.KindOf(res))
+	text, err := v.env.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, request.KindOf(res))
 	if err != nil {
 		return nil, err
 	}
@@ -73,5 +73,5 @@ func (v *Verbs) readReplacement(r *front.Request, validation string) (*document.
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	return v.front.Decode(r, text, front.KindOf(res), old.Root(), validation)
+	return v.env.Decode(r, text, request.KindOf(res), old.Root(), validation)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
@@ -26,12 +26,12 @@ type Config struct {
 	DecodeLimits      document.Limits
 	PageSecret        []byte // the key of the tokens of pages
 
-	Front    *front.Front
+	Env      *request.Env
 	Objects  *objects.Objects
 	Store    store.Store
 	Hub      *watch.Hub
 	Headers  *index.Index
-	Gather   *front.GatherRoom
+	Gather   *request.GatherRoom
 	Streams  *stream.Streams
 	Metrics  *metrics.Metrics
 	Stopping <-chan struct{} // closed when watches have to end
@@ -43,12 +43,12 @@ type Verbs struct {
 	log          *slog.Logger
 	decodeLimits document.Limits
 	pages        pages
-	front        *front.Front
+	env          *request.Env
 	objects      *objects.Objects
 	store        store.Store
 	hub          *watch.Hub
 	headers      *index.Index
-	gather       *front.GatherRoom
+	gather       *request.GatherRoom
 	streams      *stream.Streams
 	metrics      *metrics.Metrics
 	stopping     <-chan struct{}
@@ -56,6 +56,6 @@ type Verbs struct {
 
 // New makes the verbs of the objects of a store.
 func New(cfg Config) *Verbs {
-	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, front: cfg.Front, objects: cfg.Objects, store: cfg.Store,
+	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, env: cfg.Env, objects: cfg.Objects, store: cfg.Store,
 		hub: cfg.Hub, headers: cfg.Headers, gather: cfg.Gather, streams: cfg.Streams, metrics: cfg.Metrics, stopping: cfg.Stopping}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
 // Watch is GET on a collection with watch=true.
-func (v *Verbs) Watch(r *front.Request) error {
+func (v *Verbs) Watch(r *request.Request) error {
 	opts, err := v.watchOptions(r)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (v *Verbs) Watch(r *front.Request) error {
 // is writing, never a queue.
 type watcher struct {
 	s       *Verbs
-	request *front.Request // nil when it has no place among the requests any more
+	request *request.Request // nil when it has no place among the requests any more
 	path    string
 	res     *catalog.Row
 	prefix  string // of the keys
@@ -101,7 +101,7 @@ func (w *watcher) stream() error {
 	// there are later ones.
 	w.cursor = w.s.hub.Watch(w.prefix, w.at)
 	defer w.cursor.Close()
-	if w.s.front.Row(w.res) == nil { // the hub may have ended the resource before the cursor was there
+	if w.s.env.Row(w.res) == nil { // the hub may have ended the resource before the cursor was there
 		return errOver
 	}
 	if !w.opts.initial {

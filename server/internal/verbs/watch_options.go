@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/selector"
-	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
 // watchOptions are the options of a watch, from the query.
@@ -28,7 +28,7 @@ type watchOptions struct {
 //	false              changes from now          from now     changes after n
 //
 // The state that is read here is always the newest.
-func (v *Verbs) watchOptions(r *front.Request) (o watchOptions, err error) {
+func (v *Verbs) watchOptions(r *request.Request) (o watchOptions, err error) {
 	q := &r.Query
 	fields := q.Get("fieldSelector")
 	if name := r.Target.Name; name != "" {
@@ -57,7 +57,7 @@ func (v *Verbs) watchOptions(r *front.Request) (o watchOptions, err error) {
 		causes = checkMatch(q.Get("resourceVersion"), match, token, true)
 	}
 	if len(causes) > 0 {
-		return o, front.InvalidOptions("ListOptions", causes)
+		return o, request.InvalidOptions("ListOptions", causes)
 	}
 	if o.selector, err = selectors.For(r.Target.Row.Resource); err != nil {
 		return o, err
