@@ -9,13 +9,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
 	"github.com/capstan-dev/capstan/server/internal/admissionpolicies"
 	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
-	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/matching"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
@@ -28,7 +27,7 @@ type admitting struct {
 }
 
 // openAdmission makes the chain of admission plug-ins, with the objects that they need.
-func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, rights rbac.Rights, services *backends.Backends) (*admitting, error) {
+func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, rights rbac.Rights, services *outbound.Backends) (*admitting, error) {
 	config, authorizer := s.cfg.Admission, rights.Authorizer
 	err := config.Load()
 	if err != nil {
@@ -40,7 +39,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 	for _, form := range config.Settings.OldForms {
 		s.log.Warn("--admission-control-config-file has a deprecated form", "form", form)
 	}
-	kept, err := admissionobjects.Open(ctx, admissionobjects.Config{Store: s.store, Catalog: s.catalog, Log: s.log})
+	kept, err := admission.OpenObjects(ctx, admission.LiveConfig{Store: s.store, Catalog: s.catalog, Log: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +84,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 // admissionView is the store and the authorizer as admission plug-ins see them.
 type admissionView struct {
 	*objects.Reader
-	*admissionobjects.Objects
+	*admission.LiveObjects
 	rbac.Rights
 	catalog *catalog.Catalog
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/options"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/request"
@@ -136,11 +136,11 @@ type (
 	// Admission selects the admission plug-ins.
 	Admission = admission.Config
 	// Agents is about connections to nodes and pods.
-	Agents = agents.Settings
+	Agents = outbound.AgentSettings
 	// Requests bounds times, sizes and numbers of requests.
 	Requests = request.Requests
 	// Features turns features, versions and resources on and off.
-	Features = features.Config
+	Features = options.Config
 	// Background is about what the server does by itself.
 	Background = controllers.Settings
 )

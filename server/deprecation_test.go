@@ -7,8 +7,8 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
@@ -16,7 +16,7 @@ import (
 // Deprecations of later releases are not shown.
 func TestFutureDeprecations(t *testing.T) {
 	groups := generated.New(policy.New(time.Now), conversion.Hooks{})
-	features.DropFutureDeprecations(groups)
+	options.DropFutureDeprecations(groups)
 	for _, c := range []struct {
 		group, version, plural, warning string
 	}{

@@ -8,15 +8,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/features"
-	"github.com/capstan-dev/capstan/server/internal/flags"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // AddFlags defines the command line of a server: the flags of kube-apiserver 1.25 under
 // their names, and a few of our own. The flags write to c, whose unset fields get the
 // defaults of the command line first (a fixed port and a data directory, which Config has
 // no defaults for). The other flags of kube-apiserver exist without effect; see
-// flags.Check.
+// options.Check.
 //
 // Words may be joined by underscores in place of dashes, as in kube-apiserver.
 func (c *Config) AddFlags(fs *pflag.FlagSet) {
@@ -32,7 +31,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	c.addStoreFlags(fs)
 	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig, "what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
-	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, features.Help())
+	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, options.Help())
 	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion, "the release before this one (1.24), to show the metrics that this one hides; there are none")
 	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them but "+strings.Join(controller.OnlyByName(), " and ")+", 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
 
@@ -76,7 +75,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	addLimited(fs, c.times())
 	addLimited(fs, c.sizes())
 	addLimited(fs, c.counts())
-	flags.AddInert(fs)
+	options.AddInert(fs)
 }
 
 // addStoreFlags defines the flags about the stored objects.

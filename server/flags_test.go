@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/capstan-dev/capstan/server/internal/flags"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // parse reads a command line (words with spaces between).
@@ -82,7 +82,7 @@ func TestFlagErrors(t *testing.T) {
 		_, fs, err := parse(line)
 		if err == nil {
 			t.Errorf("%s: no error", line)
-		} else if got := flags.Explain(fs, err).Error(); !strings.Contains(got, want) {
+		} else if got := options.Explain(fs, err).Error(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestInertFlags(t *testing.T) {
 	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
 		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
 	}
-	got, err := flags.Check(fs)
+	got, err := options.Check(fs)
 	var names []string
 	for _, f := range got {
 		names = append(names, strings.Join(f.Flags, " "))
@@ -136,7 +136,7 @@ func TestInertFlags(t *testing.T) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
 	}
 	_, fs, _ = parse("--secure-port=1 --allow-privileged=true")
-	if got, err := flags.Check(fs); got != nil || err != nil {
+	if got, err := options.Check(fs); got != nil || err != nil {
 		t.Errorf("a flag with effect is reported: %v, %v", got, err)
 	}
 	if usage := fs.FlagUsages(); strings.Contains(usage, "etcd") || !strings.Contains(usage, "--secure-port int") {
@@ -157,7 +157,7 @@ func TestRefusedFlags(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		if _, err := flags.Check(fs); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "leave it out") {
+		if _, err := options.Check(fs); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "leave it out") {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestConformanceFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := flags.Check(fs); err != nil || len(found) != 0 {
+	if found, err := options.Check(fs); err != nil || len(found) != 0 {
 		t.Errorf("%v: flags without effect: %v", err, found)
 	}
 }

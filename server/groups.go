@@ -16,8 +16,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/definitions"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
@@ -25,7 +25,7 @@ import (
 // openCatalog makes the catalog of the configured versions and resources, and returns its group versions.
 func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	cfg := &s.cfg
-	gates, warnings, err := features.Parse(cfg.FeatureGates)
+	gates, warnings, err := options.Parse(cfg.FeatureGates)
 	if err != nil {
 		return nil, err
 	}
@@ -33,23 +33,23 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 		s.log.Warn(w)
 	}
 	s.features = gates
-	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !gates[features.PriorityFairness]
+	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !gates[options.PriorityFairness]
 	groups, builtin, err := cfg.allGroups(gates.On)
 	if err != nil {
 		return nil, err
 	}
 	gates.MarkGated(groups)
-	config, err := features.ParseRuntimeConfig(cfg.RuntimeConfig, groups)
+	config, err := options.ParseRuntimeConfig(cfg.RuntimeConfig, groups)
 	if err != nil {
 		return nil, err
 	}
 	config.Apply(groups, nil)
 	if cfg.OwnGroupsOnly {
-		config.Apply(builtin, features.EveryServer)
+		config.Apply(builtin, options.EveryServer)
 	}
-	features.DropFutureDeprecations(groups)
-	if !gates[features.VersionHashes] {
-		features.HideStorageHashes(groups)
+	options.DropFutureDeprecations(groups)
+	if !gates[options.VersionHashes] {
+		options.HideStorageHashes(groups)
 	}
 	s.catalog = catalog.New(groups, &metav1.Table)
 	return groups, checkNeeded(s.catalog.Snapshot())

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/server/internal/flags"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // TestNamedFlags: the flags that the specification names, with their defaults and with
@@ -65,7 +65,7 @@ func TestNamedFlags(t *testing.T) {
 		}
 		valid := c.Validate()
 		c.setDefaults()
-		if found, err := flags.Check(fs); err != nil || found != nil || valid != nil || !f.effect(c) {
+		if found, err := options.Check(fs); err != nil || found != nil || valid != nil || !f.effect(c) {
 			t.Errorf("--%s=%s: %v, %v, %v; %+v", f.flag, f.line, valid, err, found, c)
 		}
 		if known := fs.Lookup(f.flag); known.DefValue != f.byDefault || known.Hidden {
@@ -125,7 +125,7 @@ func TestWarnedFlags(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		warnings, err := flags.Check(fs)
+		warnings, err := options.Check(fs)
 		var got []string
 		for _, w := range warnings {
 			got = append(got, strings.Join(w.Flags, " ")+": "+w.Text)

@@ -12,25 +12,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/index"
-	"github.com/capstan-dev/capstan/internal/otlp"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
-	"github.com/capstan-dev/capstan/server/internal/agents"
-	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
-	"github.com/capstan-dev/capstan/server/internal/conversionreview"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
-	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/options"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 	"github.com/capstan-dev/capstan/server/internal/registrar"
@@ -94,7 +91,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.closeLater(s.services.Close)
-	behind, err := backends.Open(ctx, backends.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
+	behind, err := outbound.OpenBackends(ctx, outbound.BackendsConfig{Store: s.store, Catalog: s.catalog, Logger: s.log, ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
 	if err != nil {
 		return err
 	}
@@ -111,7 +108,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.closeLater(hub.Close)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	s.closeLater(s.headers.Close)
-	rows, err := customRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversionreview.New(spec, behind) })
+	rows, err := customRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) })
 	if err != nil {
 		return err
 	}
@@ -120,7 +117,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	forwarder := &forward.Forwarder{Log: s.log, Sweeper: s.sweeper, Proxied: s.keys.UntrustedHeaders(), Stopping: s.stopping}
+	forwarder := &outbound.Forwarder{Log: s.log, Sweeper: s.sweeper, Proxied: s.keys.UntrustedHeaders(), Stopping: s.stopping}
 	elsewhere, err := extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: behind, Forwarder: forwarder,
 		Metrics: s.metrics.Extensions, Certificate: s.frontProxy, ForwardRedirects: cfg.ForwardExtensionRedirects, Times: cfg.durations.ExtensionServers})
 	if err != nil {
@@ -166,8 +163,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
-		Agents: agents.New(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
-	s.handler, err = serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[features.OpenAPIV3],
+		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
+	s.handler, err = serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Groups: groups, Env: s.env, Catalog: s.catalog,
 		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: s.endpoints, Extensions: elsewhere})
 	if err != nil {
@@ -253,13 +250,13 @@ func (s *Server) openTracing() (*tracing.Tracer, error) {
 	if s.cfg.TracingConfigFile == "" {
 		return nil, nil
 	}
-	config, err := otlp.Read(s.cfg.TracingConfigFile)
+	config, err := tracing.ReadConfig(s.cfg.TracingConfigFile)
 	if err != nil {
 		return nil, err
 	}
 	figures := metrics.NewSpans()
 	s.metrics.Add(figures)
-	sender := otlp.Open(config, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.durations.Spans)
+	sender := tracing.Open(config, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.durations.Spans)
 	s.closeSoon(sender.Close)
 	return sender.Tracer, nil
 }

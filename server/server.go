@@ -23,11 +23,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/serve"
@@ -41,7 +41,7 @@ import (
 type Server struct {
 	cfg         Config
 	log         *slog.Logger
-	features    features.Gates
+	features    options.Gates
 	catalog     *catalog.Catalog
 	engine      *store.Engine
 	store       store.Store          // engine, with layers

@@ -11,7 +11,7 @@ import (
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conversionreview"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/registrar"
@@ -93,7 +93,7 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 	}
 	snapshot := catalog.New(groups, &metav1.Table).Snapshot()
 	custom := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
-		rows, err := customRows(snapshot, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
+		rows, err := customRows(snapshot, func(document.Value) api.Converter { return conversion.Unreachable{} })
 		if err != nil {
 			return nil, err
 		}

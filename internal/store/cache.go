@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/capstan-dev/capstan/internal/evict"
 	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
@@ -157,7 +156,7 @@ func (s *cacheShard) remove(key string) {
 
 // makeRoom removes versions until there is space for another.
 func (s *cacheShard) makeRoom(need int64) {
-	evict.While(func() bool { return s.size+need > s.limit }, s.newest, func(v *cachedVersion) *bool { return &v.used }, func(key string, _ *cachedVersion) { s.remove(key) })
+	EvictWhile(func() bool { return s.size+need > s.limit }, s.newest, func(v *cachedVersion) *bool { return &v.used }, func(key string, _ *cachedVersion) { s.remove(key) })
 }
 
 func weight(key string, stored []byte) int64 {

@@ -1,6 +1,6 @@
-// Package tracing records the spans of requests in the form of OpenTelemetry. Spans pass
-// down in contexts and W3C trace context headers; their receiver is a provider of
-// OpenTelemetry's library.
+// Package tracing records the spans of requests in the form of OpenTelemetry, and sends them
+// to a collector over gRPC (OTLP), by a configuration with the form of kube-apiserver's. Spans
+// pass down in contexts and W3C trace context headers.
 //
 // A nil span is none: its methods do nothing, so that requests without one pay nothing.
 package tracing

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/flags"
 	"github.com/capstan-dev/capstan/server/internal/hangups"
 	"github.com/capstan-dev/capstan/server/internal/logging"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 func (p program) newServe(signals catcher) *cobra.Command {
@@ -53,7 +53,7 @@ need another one.`,
 					return err
 				}
 			}
-			warnings, err := flags.Check(cmd.Flags())
+			warnings, err := options.Check(cmd.Flags())
 			if err := errors.Join(err, cfg.Validate()); err != nil {
 				return usageError{err}
 			}
@@ -66,7 +66,7 @@ need another one.`,
 	cfg.AddFlags(cmd.Flags())
 	logged.add(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{flags.Explain(cmd.Flags(), err)}
+		return usageError{options.Explain(cmd.Flags(), err)}
 	})
 	return cmd
 }

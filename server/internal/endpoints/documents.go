@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
-	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
@@ -123,7 +123,7 @@ func (x *Endpoints) OpenAPI3At(rest string) request.Target {
 
 // OpenAPI3Paths are the paths of the documents.
 func (x *Endpoints) OpenAPI3Paths() (paths []string) {
-	if x.features[features.OpenAPIV3] {
+	if x.features[options.OpenAPIV3] {
 		for path := range x.custom.Third(x.catalog.Snapshot()) {
 			paths = append(paths, "/openapi/v3/"+path)
 		}

@@ -11,15 +11,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
-	"github.com/capstan-dev/capstan/server/internal/features"
-	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/options"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
@@ -39,7 +38,7 @@ type Config struct {
 	Objects  *objects.Objects
 	Store    store.Store
 	Catalog  *catalog.Catalog
-	Features features.Gates
+	Features options.Gates
 	Authz    authz.Authorizer
 	Issuer   *authn.TokenIssuer
 	Tokens   authn.TokenAuthenticator
@@ -47,8 +46,8 @@ type Config struct {
 	IssuerDocuments *authn.IssuerDocuments
 	Metrics         *metrics.Metrics
 	// Agents and Forwarder are for connections to nodes and pods.
-	Agents    *agents.Agents
-	Forwarder *forward.Forwarder
+	Agents    *outbound.Agents
+	Forwarder *outbound.Forwarder
 	Health    *health.Health
 	// Extensions answers for extension servers.
 	Extensions *extensions.Extensions
@@ -65,11 +64,11 @@ type Endpoints struct {
 	reader       *objects.Reader
 	store        store.Store
 	catalog      *catalog.Catalog
-	features     features.Gates
+	features     options.Gates
 	authz        authz.Authorizer
 	issuer       *authn.TokenIssuer
 	tokens       authn.TokenAuthenticator
-	agents       *agents.Agents
+	agents       *outbound.Agents
 	metrics      *metrics.Metrics
 	health       *health.Health
 	extensions   *extensions.Extensions

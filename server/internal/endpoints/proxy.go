@@ -15,8 +15,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/internal/agents"
-	"github.com/capstan-dev/capstan/server/internal/forward"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
@@ -27,7 +26,7 @@ func (x *Endpoints) askAgent(r *request.Request, at place, path string, query ur
 		return unavailable(at.failure.Error())
 	}
 	to := &url.URL{Scheme: "https", Host: net.JoinHostPort(at.host, at.port), Path: path, RawQuery: query.Encode()}
-	err := x.send(r, forward.Trip{Transports: x.agents.Transports(insecure), Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
+	err := x.send(r, outbound.Trip{Transports: x.agents.Transports(insecure), Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL, p.Out.Host = to, to.Host
 		p.SetXForwarded()
 	}})
@@ -35,7 +34,7 @@ func (x *Endpoints) askAgent(r *request.Request, at place, path string, query ur
 	switch {
 	case err == nil || errors.As(err, &known):
 		return err
-	case errors.Is(err, agents.ErrLocal):
+	case errors.Is(err, outbound.ErrLocal):
 		return unavailable("node " + at.node + ": " + err.Error() + "; its agent cannot be at a loopback, link-local or metadata address")
 	}
 	return &api.Error{Code: http.StatusInternalServerError, Reason: api.ReasonInternalError, Message: "error dialing backend: " + err.Error()}
@@ -43,7 +42,7 @@ func (x *Endpoints) askAgent(r *request.Request, at place, path string, query ur
 
 // send makes the trip of a request. Errors: of the client, which has gone, or of the
 // connection.
-func (x *Endpoints) send(r *request.Request, trip forward.Trip) error {
+func (x *Endpoints) send(r *request.Request, trip outbound.Trip) error {
 	trip.Request = r
 	err := x.cfg.Forwarder.Send(r.Context, trip)
 	if err != nil && r.HTTP.Context().Err() != nil {
@@ -128,7 +127,7 @@ func (x *Endpoints) proxy(r *request.Request) error {
 
 // passOn forwards a request for a proxy. A path without a slash after "proxy" would
 // mislead relative links, and is completed first.
-func (x *Endpoints) passOn(r *request.Request, to *url.URL, by *forward.Transports) error {
+func (x *Endpoints) passOn(r *request.Request, to *url.URL, by *outbound.Transports) error {
 	base, _, _ := strings.Cut(r.HTTP.RequestURI, "?")
 	if to.Path == "" && r.Method() == http.MethodGet && r.Upgrade() == "" {
 		location := base + "/"
@@ -140,12 +139,12 @@ func (x *Endpoints) passOn(r *request.Request, to *url.URL, by *forward.Transpor
 		return nil
 	}
 	through := newPassage(r.HTTP, to)
-	err := x.send(r, forward.Trip{Transports: by, Modify: through.modify, Rewrite: through.rewrite})
+	err := x.send(r, outbound.Trip{Transports: by, Modify: through.modify, Rewrite: through.rewrite})
 	switch {
 	case err == nil || r.HTTP.Context().Err() != nil:
 		return err
-	case errors.Is(err, agents.ErrLocal):
-		return api.BadRequest("%s", agents.ErrLocal)
+	case errors.Is(err, outbound.ErrLocal):
+		return api.BadRequest("%s", outbound.ErrLocal)
 	}
 	return unavailable("error trying to reach service: " + err.Error())
 }
@@ -159,7 +158,7 @@ func (x *Endpoints) podHost(pod document.Value, port string) (string, error) {
 	}
 	ip, err := netip.ParseAddr(podAddress(pod))
 	if err != nil || !x.agents.Permits(ip) {
-		return "", api.BadRequest("%s", agents.ErrLocal)
+		return "", api.BadRequest("%s", outbound.ErrLocal)
 	}
 	if port == "" {
 		port = "80"

@@ -13,12 +13,11 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 )
 
 // Config holds the dependencies of Extensions.
@@ -27,10 +26,10 @@ type Config struct {
 	Store    store.Store
 	Catalog  *catalog.Catalog
 	Objects  *objects.Objects
-	Backends *backends.Backends
+	Backends *outbound.Backends
 	Metrics  metrics.Availability
 	// Forwarder sends requests to extension servers.
-	Forwarder *forward.Forwarder
+	Forwarder *outbound.Forwarder
 	// Certificate is the client certificate by which extension servers know this server;
 	// nil for none.
 	Certificate func() *tls.Certificate

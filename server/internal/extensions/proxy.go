@@ -13,7 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/forward"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
@@ -67,7 +67,7 @@ func (x *Extensions) forward(r *request.Request, made *transports, address strin
 		defer cancel()
 	}
 	defer made.ended()
-	err := x.cfg.Forwarder.Send(ctx, forward.Trip{Request: r, Transports: made.Transports,
+	err := x.cfg.Forwarder.Send(ctx, outbound.Trip{Request: r, Transports: made.Transports,
 		Rewrite: func(p *httputil.ProxyRequest) { rewrite(p, r, address) }, Modify: x.modify})
 	return failed(r, err)
 }
@@ -121,7 +121,7 @@ func escapeHeader(text string) string {
 
 // modify refuses redirects, unless they are for the client.
 func (x *Extensions) modify(resp *http.Response) error {
-	if !forward.Redirects(resp) || x.cfg.ForwardRedirects {
+	if !outbound.Redirects(resp) || x.cfg.ForwardRedirects {
 		return nil
 	}
 	_ = resp.Body.Close()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/ranks"
-	"github.com/capstan-dev/capstan/server/internal/forward"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
@@ -61,10 +61,10 @@ type lane struct {
 // transports are connections with one client certificate. Whoever has sent a request calls
 // ended.
 type transports struct {
-	*forward.Transports // nil with an error
-	certificate         *tls.Certificate
-	err                 error       // the reason why there are none
-	retired             atomic.Bool // connections end with their requests
+	*outbound.Transports // nil with an error
+	certificate          *tls.Certificate
+	err                  error       // the reason why there are none
+	retired              atomic.Bool // connections end with their requests
 }
 
 // transports are those with the present client certificate.
@@ -116,6 +116,6 @@ func newTransports(to *destination, certificate *tls.Certificate) *transports {
 	if certificate != nil {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
-	t.Transports = forward.NewTransports(config, forward.Dialer().DialContext)
+	t.Transports = outbound.NewTransports(config, outbound.Dialer().DialContext)
 	return t
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
-	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // Metrics are the metrics of one server at /metrics. Names and labels are those of
@@ -82,7 +82,7 @@ type Sources struct {
 	Objects   func() map[string]int64
 	CountsAge time.Duration
 	Stats     func() store.Stats
-	Features  features.Gates
+	Features  options.Gates
 }
 
 // New makes the metrics of one server.
@@ -146,10 +146,10 @@ func (m *Metrics) Count(name, help string, value *atomic.Int64) {
 
 // featureFigures reports for each gate with an effect whether it is on, as later releases
 // of kube-apiserver do.
-func featureFigures(on features.Gates) prometheus.Collector {
+func featureFigures(on options.Gates) prometheus.Collector {
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "1 for a feature that is on, 0 for one that is off."}, []string{"name", "stage"})
-	for name, stage := range features.Effective() {
+	for name, stage := range options.Effective() {
 		value := 0.0
 		if on[name] {
 			value = 1

@@ -17,10 +17,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // Config holds the limits and dependencies of an Env.
@@ -28,7 +28,7 @@ type Config struct {
 	Log       *slog.Logger
 	AccessLog func(*http.Request, *authn.User, int, int64, time.Duration) // nil when the log drops these lines
 	Clock     func() time.Time
-	Features  features.Gates
+	Features  options.Gates
 
 	Requests
 	Body         time.Duration // from the first byte of a body, besides the time for its length
@@ -52,7 +52,7 @@ type Env struct {
 	cfg          Config
 	log          *slog.Logger
 	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration)
-	features     features.Gates
+	features     options.Gates
 	catalog      *catalog.Catalog
 	authz        authz.Authorizer
 	limits       *Limits

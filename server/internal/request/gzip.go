@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/codec"
-	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // gzipSize is the size from which an answer is compressed when the client
@@ -15,7 +15,7 @@ const gzipSize = 128 << 10
 
 // AcceptsGzip reports whether the client names gzip, and not with a weight of zero.
 func (r *Request) AcceptsGzip() bool {
-	if !r.Features[features.Compression] {
+	if !r.Features[options.Compression] {
 		return false
 	}
 	for _, header := range r.HTTP.Header["Accept-Encoding"] {

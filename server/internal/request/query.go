@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // Query reads the query parameters. Parsing is delayed until a parameter is read; most
@@ -100,7 +100,7 @@ func (q *Query) Integer(name string) (*int64, error) {
 func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 	q := &r.Query
 	o := objects.Options{User: r.User, Author: r, Manager: cmp.Or(apply.ManagerName("", r.HTTP.UserAgent()), "unknown"), Validation: "Warn"}
-	if !r.Features[features.FieldValidation] {
+	if !r.Features[options.FieldValidation] {
 		o.Validation = "Ignore"
 	}
 	if q.raw == "" && !r.Applies() {
@@ -118,7 +118,7 @@ func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 	}
 	o.DryRun, causes = q.DryRun(causes)
 	if v := q.Get("fieldValidation"); v != "" {
-		if r.Features[features.FieldValidation] {
+		if r.Features[options.FieldValidation] {
 			o.Validation, o.AskedValidation = v, v
 		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/evict"
 	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -171,5 +170,5 @@ func (s *renderingShard) remove(k renderingKey, r *rendering) {
 
 // makeRoom removes renderings until there is space for another.
 func (s *renderingShard) makeRoom(need int64) {
-	evict.While(func() bool { return s.size+need > s.limit }, s.kept, func(r *rendering) *bool { return &r.used }, s.remove)
+	store.EvictWhile(func() bool { return s.size+need > s.limit }, s.kept, func(r *rendering) *bool { return &r.used }, s.remove)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // Target is the result of routing.
@@ -112,7 +112,7 @@ type Request struct {
 	User     *authn.User
 	Query    Query
 	Accept   codec.MediaType
-	Features features.Gates
+	Features options.Gates
 	limits   *Limits
 	room     Slot  // of a large answer
 	seat     *seat // nil before authorization, and when it is not needed any more

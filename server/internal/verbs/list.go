@@ -11,7 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 
@@ -101,7 +101,7 @@ func listOptionsOf(r *request.Request) (o listOptions, err error) {
 	if causes := checkMatch(q.Get("resourceVersion"), q.Get("resourceVersionMatch"), q.Get("continue"), false); len(causes) > 0 {
 		return o, request.InvalidOptions("ListOptions", causes)
 	}
-	if limit != nil && *limit > 0 && r.Features[features.ListChunking] {
+	if limit != nil && *limit > 0 && r.Features[options.ListChunking] {
 		o.limit = *limit
 	}
 	o.skips = q.Flag(request.IgnoreUnreadable)
@@ -135,7 +135,7 @@ func (v *Verbs) openList(r *request.Request, o listOptions) (*list, error) {
 	if sel.Reads() {
 		err = l.search(r.Context, v, t.Row)
 	} else {
-		err = l.plan(r.Context, v, r.Features[features.RemainingCount])
+		err = l.plan(r.Context, v, r.Features[options.RemainingCount])
 	}
 	if err != nil {
 		l.close()
@@ -214,7 +214,7 @@ func (v *Verbs) listRevision(r *request.Request, l *list) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if token != "" && r.Features[features.ListChunking] {
+	if token != "" && r.Features[options.ListChunking] {
 		if set && rev != 0 {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}

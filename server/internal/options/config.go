@@ -1,0 +1,22 @@
+package options
+
+// Config turns features, versions and resources on and off.
+type Config struct {
+	// RuntimeConfig turns group versions and resources on and off, see
+	// ParseRuntimeConfig: "batch/v1=false", "api/alpha". Alpha versions are off.
+	RuntimeConfig []string
+	// FeatureGates turns features on and off, see Parse: "APIListChunking=false".
+	FeatureGates []string
+	// ShowHiddenMetricsForVersion names the release before this one, whose hidden metrics
+	// are to be shown. There are none, so only the name is checked.
+	ShowHiddenMetricsForVersion string
+}
+
+// Validate reports the first mistake, or nil. It cannot check RuntimeConfig, which depends
+// on the catalog.
+func (c *Config) Validate() error {
+	if _, _, err := Parse(c.FeatureGates); err != nil {
+		return err
+	}
+	return CheckHiddenMetrics(c.ShowHiddenMetricsForVersion)
+}

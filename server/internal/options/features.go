@@ -1,0 +1,191 @@
+// Package options decides at the start what a server does: which features are on, by their
+// gates, and which group versions and resources, by the runtime configuration. It knows the
+// flags of kube-apiserver that have no effect here or not alone, and suggests existing flags
+// for unknown ones.
+package options
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
+)
+
+// stage is the maturity of a feature.
+type stage uint8
+
+const (
+	alpha      stage = iota // off unless it is turned on
+	beta                    // on unless it is turned off
+	stable                  // always on: the gate exists for old command lines
+	deprecated              // may be set, with a warning
+)
+
+var stageNames = [...]string{alpha: "ALPHA", beta: "BETA", stable: "GA", deprecated: "DEPRECATED"}
+
+// feature is a feature with a gate.
+type feature struct {
+	stage stage
+	off   bool // by default, against the rule of its stage
+	// does describes the effect of the gate here; "" when it has none.
+	does string
+}
+
+// initially reports whether a feature is on by default.
+func (f feature) initially() bool { return (f.stage == beta || f.stage == stable) && !f.off }
+
+// Features that the server's code checks.
+const (
+	ListChunking      = "APIListChunking"
+	FieldValidation   = "ServerSideFieldValidation"
+	RemainingCount    = "RemainingItemCount"
+	Compression       = "APIResponseCompression"
+	OpenAPIV3         = "OpenAPIV3"
+	VersionHashes     = "StorageVersionHash"
+	PriorityFairness  = "APIPriorityAndFairness"
+	allAlpha, allBeta = "AllAlpha", "AllBeta"
+)
+
+// Gates reports for each feature by name whether it is on.
+type Gates map[string]bool
+
+// On reports whether a feature is on. An unknown one is off.
+func (f Gates) On(name string) bool { return f[name] }
+
+// Effective are the gates that have an effect, each with the name of its stage.
+func Effective() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for name, f := range knownFeatures {
+			if f.does != "" && !yield(name, stageNames[f.stage]) {
+				return
+			}
+		}
+	}
+}
+
+// MarkGated notes on the resources which of their fields are dropped, and which deprecated.
+func (f Gates) MarkGated(groups []*api.GroupVersion) {
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			res.Gated = document.NewGated(gv.Table, res.Type, f.On)
+			res.Outdated = document.OutdatedFields(gv.Table, res.Type)
+		}
+	}
+}
+
+// Parse reads <name>=true or =false; a later one of a name wins, and a name wins over
+// AllAlpha and AllBeta. warnings are for the operator.
+func Parse(pairs []string) (f Gates, warnings []string, err error) {
+	asked := map[string]bool{}
+	var errs []error
+	for _, pair := range pairs {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		name, value, err := cutFeature(pair)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--feature-gates %s: %w", pair, err))
+			continue
+		}
+		asked[name] = value
+	}
+	f = Gates{}
+	for name, known := range knownFeatures {
+		on := known.initially()
+		if v, set := asked[allAlpha]; set && known.stage == alpha {
+			on = v
+		}
+		if v, set := asked[allBeta]; set && known.stage == beta {
+			on = v
+		}
+		if v, set := asked[name]; set {
+			on = v
+		}
+		f[name] = on
+	}
+	var idle []string
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		known, ok := knownFeatures[name]
+		switch {
+		case !ok: // for many, none of which have an effect
+			if name == allAlpha && asked[name] {
+				idle = append(idle, name)
+			}
+		case known.stage == stable:
+			warnings = append(warnings, fmt.Sprintf("the feature gate %s is of a stable feature, which is always on: a later release will not know it; leave it out", name))
+		case known.stage == deprecated:
+			warnings = append(warnings, fmt.Sprintf("the feature gate %s is deprecated: a later release will not know it; leave it out", name))
+		case known.does == "" && asked[name] != known.initially():
+			idle = append(idle, name)
+		}
+	}
+	if len(idle) > 0 {
+		warnings = append(warnings, "these feature gates have no effect on this server: "+strings.Join(idle, ", "))
+	}
+	return f, warnings, errors.Join(errs...)
+}
+
+// cutFeature reads one gate and checks that it can be set so.
+func cutFeature(pair string) (name string, value bool, err error) {
+	name, text, given := strings.Cut(pair, "=")
+	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
+	known, ok := knownFeatures[name]
+	if !ok && name != allAlpha && name != allBeta {
+		if nearest := nearestFeature(name); nearest != "" {
+			return "", false, fmt.Errorf("there is no feature gate %s; did you mean %s?", name, nearest)
+		}
+		return "", false, fmt.Errorf("there is no feature gate %s; see --help", name)
+	}
+	if !given {
+		return "", false, fmt.Errorf("a value is missing; write %s=true or %s=false", name, name)
+	}
+	if value, err = strconv.ParseBool(text); err != nil {
+		return "", false, fmt.Errorf("%q is neither true nor false", text)
+	}
+	if ok && known.stage == stable && !value {
+		return "", false, fmt.Errorf("the feature %s is stable and cannot be turned off; leave its gate out", name)
+	}
+	return name, value, nil
+}
+
+// nearestFeature is the existing gate with the most similar name; "" when none is
+// similar.
+func nearestFeature(name string) string {
+	best, distance := "", len(name)/3+2
+	for _, known := range append(slices.Sorted(maps.Keys(knownFeatures)), allAlpha, allBeta) {
+		if d := EditDistance(strings.ToLower(name), strings.ToLower(known), distance); d < distance {
+			best, distance = known, d
+		}
+	}
+	return best
+}
+
+// Help lists the gates that have an effect, for the help.
+func Help() string {
+	var text strings.Builder
+	text.WriteString("features to turn on or off, <name>=true or =false with commas between; the others of kube-apiserver 1.25 are accepted. AllAlpha and AllBeta stand for all of a stage")
+	for _, name := range slices.Sorted(maps.Keys(knownFeatures)) {
+		if f := knownFeatures[name]; f.does != "" && f.stage != stable {
+			fmt.Fprintf(&text, "\n%s (%s, %v): %s", name, stageNames[f.stage], f.initially(), f.does)
+		}
+	}
+	return text.String()
+}
+
+// CheckHiddenMetrics checks --show-hidden-metrics-for-version: only metrics hidden since
+// the previous release can be shown again.
+func CheckHiddenMetrics(version string) error {
+	previous := discovery.Major + "." + strconv.Itoa(minorOf(discovery.Major+"."+discovery.Minor)-1)
+	if version == "" || version == previous {
+		return nil
+	}
+	return fmt.Errorf("hidden metrics: %q is not %s; only the release before this one can be named, or none", version, previous)
+}

@@ -1,0 +1,123 @@
+package options
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/capstan-dev/capstan/internal/gen/gates"
+)
+
+func TestFeatures(t *testing.T) {
+	for _, c := range []struct {
+		gates   string
+		on      string // separated by spaces; "-" before disabled ones
+		warning string
+	}{
+		{"", "APIListChunking ServerSideFieldValidation DryRun WatchBookmark -StorageVersionAPI -MinDomainsInPodTopologySpread -DynamicKubeletConfig", ""},
+		{"APIListChunking=false", "-APIListChunking RemainingItemCount", ""},
+		{"APIListChunking=false,APIListChunking=true", "APIListChunking", ""},
+		{" ServerSideFieldValidation = F ", "-ServerSideFieldValidation", ""},
+		{"AllBeta=false", "-APIListChunking -OpenAPIV3 DryRun -StorageVersionAPI", ""},
+		{"APIListChunking=true,AllBeta=false", "APIListChunking -OpenAPIV3", ""},
+		{"AllAlpha=true", "StorageVersionAPI -MinDomainsInPodTopologySpread APIListChunking -DynamicKubeletConfig", "no effect on this server: AllAlpha"},
+		{"AllBeta=true", "MinDomainsInPodTopologySpread -StorageVersionAPI", ""},
+		{"ServerSideApply=true", "ServerSideApply", "ServerSideApply is of a stable feature"},
+		{"DynamicKubeletConfig=true", "DynamicKubeletConfig", "DynamicKubeletConfig is deprecated"},
+		{"StorageVersionAPI=true", "StorageVersionAPI", "no effect on this server: StorageVersionAPI"},
+		{"StorageVersionAPI=false", "-StorageVersionAPI", ""},
+	} {
+		f, warnings, err := Parse(strings.Split(c.gates, ","))
+		if err != nil {
+			t.Errorf("%q: %v", c.gates, err)
+		}
+		for name := range strings.FieldsSeq(c.on) {
+			name, off := strings.CutPrefix(name, "-")
+			if on, known := f[name]; !known || on == off {
+				t.Errorf("%q: %s is %v", c.gates, name, on)
+			}
+		}
+		if got := strings.Join(warnings, "\n"); (got == "") != (c.warning == "") || !strings.Contains(got, c.warning) {
+			t.Errorf("%q: warnings %q, want %q", c.gates, got, c.warning)
+		}
+	}
+}
+
+func TestFeatureMistakes(t *testing.T) {
+	for gates, want := range map[string]string{
+		"DryRun=false":            "the feature DryRun is stable and cannot be turned off",
+		"APIListChunk=false":      "there is no feature gate APIListChunk; did you mean APIListChunking?",
+		"dryrun=true":             "did you mean DryRun?",
+		"allbeta=true":            "did you mean AllBeta?",
+		"Nonsense=true":           "there is no feature gate Nonsense; see --help",
+		"APIListChunking":         "write APIListChunking=true or APIListChunking=false",
+		"APIListChunking=maybe":   `"maybe" is neither true nor false`,
+		"APIListChunking=":        `"" is neither true nor false`,
+		"=true":                   "there is no feature gate ; see --help",
+		"TokenRequest=false,X1=1": "there is no feature gate X1",
+	} {
+		if _, _, err := Parse(strings.Split(gates, ",")); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--feature-gates ") {
+			t.Errorf("%s: %v, want %s", gates, err, want)
+		}
+	}
+}
+
+// The gates of the specification's table, with the stage given there.
+func TestFeaturesOfTheSpecification(t *testing.T) {
+	for name := range strings.FieldsSeq("ServerSideApply DryRun WatchBookmark EfficientWatchResumption WarningHeaders BoundServiceAccountTokenVolume TokenRequest CSRDuration RemoveSelfLink") {
+		if f, ok := knownFeatures[name]; !ok || f.stage != stable {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	for _, name := range []string{ListChunking, FieldValidation} {
+		if f := knownFeatures[name]; f.stage != beta || !f.initially() || f.does == "" {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	if help := Help(); !strings.Contains(help, "\nAPIListChunking (BETA, true): ") || strings.Contains(help, "DryRun") {
+		t.Error(help)
+	}
+}
+
+// Every gate in the documents exists, and the help describes it.
+func TestFeaturesOfTheDocuments(t *testing.T) {
+	for name, fields := range gates.Fields() {
+		if !strings.Contains(alphaFeatures+betaFeatures+betaOffFeatures+deprecatedFeatures, name) {
+			t.Errorf("the documents name the gate %s, which does not exist", name)
+		}
+		if !strings.Contains(Help(), "\n"+name+" ") || !strings.Contains(Help(), fields) {
+			t.Errorf("the help does not say what %s does", name)
+		}
+	}
+}
+
+// The gates are those of openapi/promises.yaml, from which the gate of the documents sees
+// when one goes or is off.
+func TestFeaturesAreAsPromised(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "openapi", "promises.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var promised struct {
+		FeatureGates map[string]struct {
+			Stage   string
+			Enabled *bool
+		}
+	}
+	if err := yaml.Unmarshal(text, &promised); err != nil {
+		t.Fatal(err)
+	}
+	stages := [...]string{alpha: "alpha", beta: "beta", stable: "stable", deprecated: "deprecated"}
+	for name, f := range knownFeatures {
+		p, ok := promised.FeatureGates[name]
+		if delete(promised.FeatureGates, name); !ok || p.Stage != stages[f.stage] || (p.Enabled != nil) != f.off {
+			t.Errorf("openapi/promises.yaml says stage %s of %s, write {stage: %s}, with enabled: false if off: %t", p.Stage, name, stages[f.stage], f.off)
+		}
+	}
+	for name := range promised.FeatureGates {
+		t.Errorf("openapi/promises.yaml names the gate %s, which does not exist", name)
+	}
+}

@@ -1,0 +1,140 @@
+package outbound
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/ranks"
+	"github.com/capstan-dev/capstan/server/internal/pki"
+)
+
+// AgentSettings holds what an operator sets of connections to nodes and pods.
+type AgentSettings struct {
+	// KubeletPreferredAddressTypes are the types of nodes' addresses, the best first.
+	// Default Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP.
+	KubeletPreferredAddressTypes []string
+	// KubeletPort is the port of agents that report none. Default 10250.
+	KubeletPort int
+	// KubeletTimeout bounds connecting to an agent, TLS included. Default 5s.
+	KubeletTimeout time.Duration
+	// ConnectToLocalAddresses permits connections to nodes, pods and services at loopback,
+	// link-local and metadata addresses, by which a user could reach the server's machine.
+	ConnectToLocalAddresses bool
+}
+
+// SetDefaults fills in every field that is not set.
+func (s *AgentSettings) SetDefaults() {
+	if len(s.KubeletPreferredAddressTypes) == 0 {
+		s.KubeletPreferredAddressTypes = []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}
+	}
+	s.KubeletPort = cmp.Or(s.KubeletPort, 10250)
+	s.KubeletTimeout = cmp.Or(s.KubeletTimeout, 5*time.Second)
+}
+
+// Agents connects to nodes and pods. It is safe for concurrent use.
+type Agents struct {
+	settings AgentSettings
+	trust    func() *pki.AgentTrust
+	dialer   *net.Dialer
+	pods     *Transports
+
+	mu         ranks.Mutex[ranks.Leaf]
+	made       *pki.AgentTrust // of the transports below
+	verified   *Transports
+	unverified *Transports
+}
+
+// NewAgents makes connections by the present trust.
+func NewAgents(settings AgentSettings, trust func() *pki.AgentTrust) *Agents {
+	a := &Agents{settings: settings, trust: trust, dialer: Dialer()}
+	a.dialer.Control = a.permit
+	a.pods = NewTransports(&tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, a.dialer.DialContext) //nolint:gosec // nobody vouches for pods
+	return a
+}
+
+// ErrLocal is the refusal to connect to an address that could be of the server's machine.
+var ErrLocal = errors.New("address not allowed")
+
+// metadata are the addresses at which clouds tell machines their secrets, and that look
+// like others.
+var metadata = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")}
+
+// Permits reports whether connections to an address are permitted.
+func (a *Agents) Permits(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	if !ip.IsValid() || ip.IsUnspecified() || ip.IsMulticast() {
+		return false
+	}
+	for _, m := range metadata {
+		if ip.WithZone("") == m && !a.settings.ConnectToLocalAddresses {
+			return false
+		}
+	}
+	return ip.IsGlobalUnicast() || a.settings.ConnectToLocalAddresses
+}
+
+// permit checks each address that is connected to, also those of names.
+func (a *Agents) permit(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !a.Permits(at.Addr()) {
+		return ErrLocal
+	}
+	return nil
+}
+
+// Pods are connections to pods and to other servers on nodes.
+func (a *Agents) Pods() *Transports { return a.pods }
+
+// Transports are connections to agents. insecure ones do not verify their certificates.
+func (a *Agents) Transports(insecure bool) *Transports {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if trust := a.trust(); trust != a.made {
+		if a.made != nil {
+			a.verified.CloseIdle()
+			a.unverified.CloseIdle()
+		}
+		config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trust.Authorities, InsecureSkipVerify: trust.Authorities == nil} //nolint:gosec // without authorities, as in 1.25
+		if trust.Certificate != nil {
+			config.Certificates = []tls.Certificate{*trust.Certificate}
+		}
+		a.made, a.verified = trust, a.transports(config)
+		config.RootCAs, config.InsecureSkipVerify = nil, true
+		a.unverified = a.transports(config)
+	}
+	if insecure {
+		return a.unverified
+	}
+	return a.verified
+}
+
+// transports are connections to agents with a configuration of TLS.
+func (a *Agents) transports(config *tls.Config) *Transports {
+	dialer := *a.dialer
+	dialer.Timeout = a.settings.KubeletTimeout
+	t := NewTransports(config, dialer.DialContext)
+	t.Requests.TLSHandshakeTimeout, t.Upgrades.TLSHandshakeTimeout = dialer.Timeout, dialer.Timeout
+	return t
+}
+
+// Address is the host and the port of the agent of a node. Errors: the node has no
+// address.
+func (a *Agents) Address(node document.Value) (host, port string, err error) {
+	for _, kind := range a.settings.KubeletPreferredAddressTypes {
+		for _, at := range node.At("status", "addresses").Elements() {
+			if host := at.Get("address").Text(); at.Get("type").Equals(kind) && host != "" {
+				reported, _ := node.At("status", "daemonEndpoints", "kubeletEndpoint", "Port").Int()
+				return host, strconv.FormatInt(cmp.Or(max(reported, 0), int64(a.settings.KubeletPort)), 10), nil
+			}
+		}
+	}
+	return "", "", fmt.Errorf("node %s has reported no address by which it is reached", node.At("metadata", "name").Text())
+}
