@@ -377,3 +377,17 @@ func TestAbsurdQuotas(t *testing.T) {
 		{"too much of nearly nothing", "POST", ns + "/pods", "", podOf("p", container("c", `"requests":{"cpu":"2m"}`), ""), 403, "exceeded quota: q, requested: requests.cpu=2m"},
 	})
 }
+
+// A limit range that comes while a pod is on its way counts for all of its steps or for none:
+// the pod is not refused for a limit that only the range would have given it.
+func TestLimitRangeThatComesBetween(t *testing.T) {
+	h := startServer(t, nil)
+	const ns = "/api/v1/namespaces/default"
+	ranges := ns + "/limitranges"
+	v := newMutator(t, func(string, map[string]any) string {
+		h.create(ranges, `{"metadata":{"name":"late"},"spec":{"limits":[{"type":"Container","default":{"cpu":"100m"},"max":{"cpu":"200m"}}]}}`)
+		return ""
+	})
+	h.mutateBy(v, "between", reviewRule(`"CREATE"`, "", "v1", "pods"), "")
+	h.run(t, []step{{"no limit", "POST", ns + "/pods", "", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`, 201, `"resources":{}`}})
+}

@@ -111,7 +111,11 @@ func after(ctx context.Context, s *stage.Stage, before record.Figures) {
 	var now record.Figures
 	for end := time.Now().Add(settleLimit); !s.Broken(); time.Sleep(100 * time.Millisecond) {
 		now, _ = s.Figures(ctx) // without figures there is nothing to compare
-		if len(promise.Grown(before, now)) == 0 || time.Now().After(end) {
+		if len(promise.Grown(before, now)) == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			s.Dump(ctx) // which says what has stayed
 			break
 		}
 	}

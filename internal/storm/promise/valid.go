@@ -11,8 +11,8 @@ import (
 )
 
 // valid compares the custom objects at rest with the schemas of their definitions: those that were
-// written after the last change of the specification pass. A migration writes objects as
-// they are.
+// written after the last change of the specification pass, but for values that no write has
+// touched since. A migration writes objects as they are.
 func valid(r *record.Record) (wrong []string) {
 	if r.Migrated {
 		return nil
@@ -41,7 +41,7 @@ func valid(r *record.Record) (wrong []string) {
 			}
 			content := maps.Clone(o.Content)
 			maps.DeleteFunc(content, func(name string, _ any) bool { return name != "spec" && name != "status" })
-			for _, text := range mistakes("", schema, content) {
+			for _, text := range mistakes("", schema, content, earlier(r, o, since[name])) {
 				wrong = append(wrong, fmt.Sprintf("%s@%d was written under the schema of %d: %s", o.Key(), o.Revision, since[name], text))
 			}
 		}
@@ -49,17 +49,28 @@ func valid(r *record.Record) (wrong []string) {
 	return wrong
 }
 
+// earlier is the content of an object at a revision, nil for none.
+func earlier(r *record.Record, o *record.Object, at uint64) (content map[string]any) {
+	for _, e := range r.Tape {
+		if e.Revision <= at && e.Meta.UID == o.Meta.UID && e.Type != history.Deleted {
+			content = e.Content
+		}
+	}
+	return content
+}
+
 // mistakes are those of a value under a schema, as far as the definitions of a storm use
-// its words.
-func mistakes(path string, schema map[string]any, value any) (wrong []string) {
+// its words. A value that is the same as before the schema may be out of its bounds.
+func mistakes(path string, schema map[string]any, value, before any) (wrong []string) {
 	say := func(what string) { wrong = append(wrong, fmt.Sprintf("%s is %v, %s", path, value, what)) }
 	switch v := value.(type) {
 	case nil:
 	case map[string]any:
 		properties, _ := schema["properties"].(map[string]any)
+		was, _ := before.(map[string]any)
 		for name, inner := range v {
 			if below, known := properties[name].(map[string]any); known {
-				wrong = append(wrong, mistakes(path+"."+name, below, inner)...)
+				wrong = append(wrong, mistakes(path+"."+name, below, inner, was[name])...)
 			} else if schema["x-kubernetes-preserve-unknown-fields"] != true {
 				say("the schema has no " + name)
 			}
@@ -70,7 +81,7 @@ func mistakes(path string, schema map[string]any, value any) (wrong []string) {
 			}
 		}
 	case float64:
-		if most, bounded := schema["maximum"].(float64); bounded && v > most {
+		if most, bounded := schema["maximum"].(float64); bounded && v > most && value != before {
 			say(fmt.Sprintf("the maximum is %v", most))
 		}
 		if schema["type"] != "integer" {

@@ -38,6 +38,7 @@ type Request struct {
 	User        *authn.User // nil for the server itself
 	Object, Old document.Value
 	Charge      Charge // set by the check of quotas; nil for what they do not count
+	Ranges      Ranges // set by FillLimits, for CheckLimits; nil before
 
 	// For webhooks.
 	Asked     *api.Resource // Resource in the version of the request

@@ -9,6 +9,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
+// Ranges are the limit ranges of a namespace as a write has seen them first. Its check looks
+// at the same ones: a range that comes in between would be one without its defaults.
+type Ranges any
+
 // Quotas are the limit ranges and resource quotas of namespaces.
 type Quotas interface {
 	// FillLimits gives a pod the requests and limits that its namespace has for it.

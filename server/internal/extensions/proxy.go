@@ -25,6 +25,7 @@ func (x *Extensions) Serve(r *request.Request) error {
 		return refuse(r, http.StatusServiceUnavailable, "service unavailable")
 	}
 	made := s.way.transports(x.cfg.Certificate())
+	defer made.ended()
 	if made.err != nil {
 		return refuse(r, http.StatusInternalServerError, made.err.Error())
 	}
@@ -66,7 +67,6 @@ func (x *Extensions) forward(r *request.Request, made *transports, address strin
 		ctx, cancel = context.WithTimeout(ctx, x.cfg.Times.Discovery)
 		defer cancel()
 	}
-	defer made.ended()
 	err := x.cfg.Forwarder.Send(ctx, outbound.Trip{Request: r, Transports: made.Transports,
 		Rewrite: func(p *httputil.ProxyRequest) { rewrite(p, r, address) }, Modify: x.modify})
 	return failed(r, err)

@@ -63,21 +63,29 @@ type lane struct {
 type transports struct {
 	*outbound.Transports // nil with an error
 	certificate          *tls.Certificate
-	err                  error       // the reason why there are none
-	retired              atomic.Bool // connections end with their requests
+	err                  error        // the reason why there are none
+	users                atomic.Int64 // requests that have begun and not ended
+	retired              atomic.Bool  // connections are closed with the last of them
 }
 
-// transports are those with the present client certificate.
+// transports are those with the present client certificate. A request that is late, for a
+// server that is gone, has connections of its own.
 func (l *lane) transports(certificate *tls.Certificate) *transports {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		own := newTransports(l.destination, certificate)
+		own.users.Store(1)
+		own.retired.Store(true)
+		return own
+	}
 	if l.made == nil || l.made.certificate != certificate {
 		if l.made != nil {
 			l.made.retire()
 		}
 		l.made = newTransports(l.destination, certificate)
-		l.made.retired.Store(l.closed)
 	}
+	l.made.users.Add(1)
 	return l.made
 }
 
@@ -91,15 +99,22 @@ func (l *lane) close() {
 	}
 }
 
+// retire lets nobody else begin.
 func (t *transports) retire() {
 	t.retired.Store(true)
-	t.ended()
+	t.closeUnused()
 }
 
 // ended notes that the answer to a request has been read, or given up.
 func (t *transports) ended() {
-	if t.retired.Load() && t.Transports != nil {
-		t.CloseIdle()
+	t.users.Add(-1)
+	t.closeUnused()
+}
+
+// closeUnused closes retired connections that nobody uses any more.
+func (t *transports) closeUnused() {
+	if t.retired.Load() && t.users.Load() == 0 && t.Transports != nil {
+		t.Close()
 	}
 }
 

@@ -232,7 +232,9 @@ func (e *Evaluation) admit() error {
 			return err
 		}
 	}
-	if err := e.s.admission.Admit(e.ctx, &r); err != nil || e.Via == nil || e.Via.Apply == nil {
+	err := e.s.admission.Admit(e.ctx, &r)
+	e.ranges = r.Ranges
+	if err != nil || e.Via == nil || e.Via.Apply == nil {
 		return err
 	}
 	return e.Via.Apply()
@@ -253,7 +255,7 @@ func (e *Evaluation) check() error {
 	if r.Name == "" && e.generated { // by now it is known
 		r.Name = e.obj.Get("metadata").Get("name").Text()
 	}
-	r.Name = cmp.Or(e.named, r.Name)
+	r.Name, r.Ranges = cmp.Or(e.named, r.Name), e.ranges
 	err := e.s.admission.Check(e.ctx, &r)
 	e.charge = r.Charge
 	return err

@@ -103,6 +103,7 @@ type Evaluation struct {
 	causes    []schema.Cause // of the object in the version of the write
 	claim     *allocate.Claim
 	charge    admission.Charge // nil for what quotas do not count
+	ranges    admission.Ranges // of the mutating plug-ins, for the validating ones
 	seen      [4]store.Seen    // the usual room of the read set
 	warnings  []string         // warnings
 	notes     [][2]string      // annotations of audit events: key, value

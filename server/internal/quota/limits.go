@@ -56,14 +56,24 @@ func limited(r *admission.Request) bool {
 	return r.Resource.Plural == "persistentvolumeclaims" && !r.Old.At("metadata", "deletionTimestamp").Exists()
 }
 
+// rangesIn are the limit ranges of a namespace, in the order of their names.
+func (q *Quotas) rangesIn(namespace string) (all []*limitRange) {
+	for _, ranged := range q.limits.View().Under(q.limitRow.Prefix(namespace)) {
+		all = append(all, ranged)
+	}
+	return all
+}
+
 // FillLimits implements admission.Quotas.
 func (q *Quotas) FillLimits(_ context.Context, r *admission.Request) error {
 	if !limited(r) || r.Resource.Plural != "pods" {
 		return nil
 	}
-	for _, ranged := range q.limits.View().Under(q.limitRow.Prefix(r.Namespace)) {
+	ranges := q.rangesIn(r.Namespace)
+	for _, ranged := range ranges {
 		ranged.fill(r.Object)
 	}
+	r.Ranges = ranges
 	return nil
 }
 
@@ -119,7 +129,11 @@ func (q *Quotas) CheckLimits(_ context.Context, r *admission.Request) error {
 	if !limited(r) {
 		return nil
 	}
-	for _, ranged := range q.limits.View().Under(q.limitRow.Prefix(r.Namespace)) {
+	ranges, seen := r.Ranges.([]*limitRange)
+	if !seen {
+		ranges = q.rangesIn(r.Namespace)
+	}
+	for _, ranged := range ranges {
 		if broken := ranged.check(r.Object, r.Resource.Plural == "pods"); len(broken) > 0 {
 			return api.Forbidden(r.Resource.GroupResource(), nameOf(r.Object), together(broken))
 		}
