@@ -1,5 +1,3 @@
-// Package otlp sends spans to a collector of OpenTelemetry, over gRPC (OTLP), by a
-// configuration with the form of kube-apiserver's.
 package otlp
 
 import (

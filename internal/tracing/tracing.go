@@ -1,8 +1,3 @@
-// Package tracing records the spans of requests in the form of OpenTelemetry. Spans pass
-// down in contexts and W3C trace context headers; their receiver is a provider of
-// OpenTelemetry's library.
-//
-// A nil span is none: its methods do nothing, so that requests without one pay nothing.
 package tracing
 
 import (

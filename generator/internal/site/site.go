@@ -40,6 +40,7 @@ var guides = []guide{
 	{"README.md", "readme.html", "Overview", ""},
 	{"CONTRIBUTING.md", "contributing.html", "Documents and their keys", ""},
 	{"ARCHITECTURE.md", "architecture.html", "Architecture", ""},
+	{"LIBRARIES.md", "libraries.html", "Libraries", ""},
 	{"GLOSSARY.md", "glossary.html", "Glossary", ""},
 	{"SECURITY.md", "security.html", "Security", ""},
 	{"internal/bench/RESULTS.md", "figures.html", "Figures", ""},

@@ -1,4 +1,3 @@
-// Package conversionreview converts custom objects by the webhook of their definition.
 package conversionreview
 
 import (

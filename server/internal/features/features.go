@@ -1,5 +1,3 @@
-// Package features decides at the start which features are on, by their gates, and which
-// group versions and resources, by the runtime configuration.
 package features
 
 import (

@@ -1,5 +1,3 @@
-// Package flags knows the flags of kube-apiserver that have no effect here or not alone,
-// and suggests existing flags for unknown ones.
 package flags
 
 import (

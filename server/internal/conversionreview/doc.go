@@ -1,0 +1,12 @@
+// Package conversionreview converts custom objects by the webhook of their definition.
+//
+// # Decisions
+//
+// A conversion webhook is asked late, and for many objects at once. Where one converts a kind
+// (api.Converter, which this package fills), a stored object stays in its version until it is
+// written, whatever the storage version is by then. So the store, the controllers and deletes never
+// wait for a webhook. Reads in another version, writes and watch events ask the webhook without a
+// lock, for 500 objects or 2 MiB a call. Watchers of one version share its answer. A watch follows
+// changes of the definition, and ends with its version, after all events up to then
+// (watch.Hub.End).
+package conversionreview

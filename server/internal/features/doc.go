@@ -1,0 +1,14 @@
+// Package features decides at the start which features are on, by their gates, and which
+// group versions and resources, by the runtime configuration.
+//
+// # Decisions
+//
+// The built-in groups are always there; a group that is not served is off. A server of own groups
+// only (Config.OwnGroupsOnly) has the rows of all groups, but those are off that not every server
+// has (EveryServer). On are namespaces, roles, and reviews of access and tokens; --runtime-config
+// turns on more. So there is one chain of admission, one set of controllers and one way of a write,
+// and no composition lacks a protection. A controller or a chore about a kind that is not served
+// does not run, and the OpenAPI documents leave out whatever is off when the first of them is asked
+// for (server/internal/discovery/narrow.go). The test internal/e2e/ownonly_test.go has the bounds
+// of size and start.
+package features
