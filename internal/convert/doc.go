@@ -12,4 +12,11 @@
 // backups and migrations need nothing for them, and a value of theirs from a client is checked like
 // any other. A list whose elements lack a field in one version cannot be carried; that needs a
 // hook.
+//
+// A kind in several versions is stored in one (storedAs in the documents of the others), so all
+// versions share keys, uids and revisions. A write is decoded, defaulted and recorded in
+// managedFields in the version of the request, then converted. From there on all steps see the
+// storage version, and the paths in field errors are those of that version; custom objects are
+// converted last, since each of their versions has rules of its own. Answers, lists and watch
+// events are converted back, an event once per version. Kinds with one version skip all of this.
 package convert

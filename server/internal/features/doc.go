@@ -11,4 +11,13 @@
 // does not run, and the OpenAPI documents leave out whatever is off when the first of them is asked
 // for (server/internal/discovery/narrow.go). The test internal/e2e/ownonly_test.go has the bounds
 // of size and start.
+//
+// Versions and resources that --runtime-config turns off (runtimeconfig.go; alpha versions are off
+// by default) are not routed and not discovered. They stay in the catalog, since another version
+// may be stored as theirs. A group version may be served without being in discovery: for clients
+// that know it (reviews of tokens in v1beta1), or while a definition is written.
+//
+// The gates of 1.25 are known. Gates with an effect are in the help, the others are accepted with a
+// warning. A field behind a gate that is off (x-cluster-feature-gate) is dropped after its owner
+// was recorded, before the hooks (internal/document/gate.go).
 package features

@@ -8,4 +8,7 @@
 // of the same collection was long. A watch has its seat until the first page of its state is read,
 // so a slow client holds none. Extension servers have places of their own. The seats of a level are
 // one lock, held for 300 ns a request; queues exist while they are used, whatever their number.
+//
+// The only request of a user need not wait while another user has all seats of the level: an eighth
+// of the seats is spare for such requests (fairness.Rules.Spare).
 package flowcontrol
