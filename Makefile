@@ -156,6 +156,7 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticche
 	go -C internal/differ vet ./...
 	go -C internal/differ/rules vet ./...
 	go -C internal/storm vet ./...
+	go -C internal/tools vet ./...
 	$(TOOLS)/staticcheck ./...
 	@all=$$($(TOOLS)/deadcode ./...); dead=$$(grep -v '$(CALLED)' <<< "$$all" || true); \
 	if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi
@@ -169,6 +170,10 @@ $(TOOLS)/deadcode: internal/tools/go.mod
 
 $(TOOLS)/govulncheck: internal/tools/go.mod
 	go -C internal/tools build -o $@ golang.org/x/vuln/cmd/govulncheck
+
+.PHONY: picture
+picture: ## Draw internal/lint/layers.svg, the groups of packages and their imports
+	go -C internal/tools run ./layers ../..
 
 .PHONY: vulncheck
 vulncheck: $(TOOLS)/govulncheck ## List known vulnerabilities that the code can reach (asks vuln.go.dev)

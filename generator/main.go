@@ -1,4 +1,3 @@
-// Command generator is capstan-gen, for this repository: go run ./generator generate.
 package main
 
 import "github.com/capstan-dev/capstan/generator/internal/command"

@@ -1,10 +1,3 @@
-// Package compat compares two states of an API and finds the changes that break clients,
-// stored objects, or the promises about deprecation.
-//
-// A state is a Surface: documents in a folder or a revision of git, a release, a CRD
-// manifest, an OpenAPI document, or a running server (Open). Compare looks at meaning, not
-// at spelling: types that moved, keys in another order, and defaults that are written out
-// are the same. The promises are Rules.
 package compat
 
 import (

@@ -1,6 +1,3 @@
-// Package audit records who asked the server for what: events about requests, as a policy
-// wants them, in a log file and for a webhook. Names, forms and flags are those of
-// kube-apiserver 1.25.
 package audit
 
 import (

@@ -1,9 +1,3 @@
-// Package convert turns objects of one version of a kind into another. Objects are stored
-// in the storage version; a row of the catalog that serves another version has an
-// api.Conversion, whose plan this package follows.
-//
-// Where two versions differ only in their name, the text of an object is used as it is,
-// without a tree. Remote converters (api.Converter) get as few calls as possible.
 package convert
 
 import (

@@ -17,4 +17,10 @@
 // and defaults, takes about as long as jsontext takes for the tokens alone
 // (BenchmarkDecode, BenchmarkTokens). Decoder.DecodeOver does not walk the parts that an
 // update shares with the stored object.
+//
+// # Decisions
+//
+// A value that is an object or something else (in schemas of custom resources: items,
+// additionalProperties) is an Any that has a type for its objects. It is typed when it is decoded
+// and in the binary form, and any JSON everywhere else, as it is for the clients of 1.25.
 package document

@@ -1,9 +1,3 @@
-// Package encryption encrypts what the store writes, by a configuration with the form of
-// kube-apiserver 1.25's: AES, secretbox, or keys that a key management service guards
-// (KMS).
-//
-// A record of another key or another revision cannot take a record's place: its key in
-// the store is authenticated with it, whatever the provider.
 package encryption
 
 import (

@@ -1,5 +1,3 @@
-// Package expiry removes objects some time after their last write, as 1.25 does with
-// events.
 package expiry
 
 import (

@@ -1,7 +1,3 @@
-// Package index keeps the headers of objects (store.Entry.Meta) in memory, in key order,
-// so that a list with selectors finds its objects without reading all the others. It
-// holds only resources that are requested, and only as many as fit; a caller that gets no
-// view scans the store.
 package index
 
 import (

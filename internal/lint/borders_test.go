@@ -16,7 +16,10 @@ import (
 
 const module = "github.com/capstan-dev/capstan/"
 
-// row is one line of the table of layers in ARCHITECTURE.md.
+// layersFile has the layers, in a row for each.
+const layersFile = "internal/lint/layers.txt"
+
+// row is one line of that file.
 type row struct {
 	folders []string // in which "*" is any one name
 	may     []string // the folders that their packages may import, as other rows write them
@@ -24,17 +27,15 @@ type row struct {
 
 var code = regexp.MustCompile("`([^`]+)`")
 
-// readLayers reads the table of layers. Unreadable parts are mistakes.
+// readLayers reads the text of layersFile. Unreadable parts are mistakes.
 func readLayers(text string) (rows []row, mistakes []string) {
-	_, text, _ = strings.Cut(text, "\n## Layers\n")
-	text, _, _ = strings.Cut(text, "\n## ")
 	for line := range strings.Lines(text) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if !strings.HasPrefix(line, "| `") {
+		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		if len(cells) != 3 {
-			mistakes = append(mistakes, fmt.Sprintf("a row needs three cells: %s", strings.TrimSpace(line)))
+		if len(cells) != 3 || !strings.HasPrefix(line, "| `") {
+			mistakes = append(mistakes, fmt.Sprintf("a row needs three cells, the first in backquotes: %s", strings.TrimSpace(line)))
 			continue
 		}
 		var r row
@@ -108,7 +109,7 @@ func checkBorders(rows []row, imports map[string][]string) (mistakes []string) {
 			case !slices.Contains(rows[at].may, to):
 				say("%s imports %s, which its row does not name", pkg, name)
 			case below > at:
-				say("%s imports %s, whose row is below its own: the table goes from the bottom of the house to its top", pkg, name)
+				say("%s imports %s, whose row is below its own: the rows go from the bottom of the house to its top", pkg, name)
 			}
 			used[fmt.Sprint(at, to)] = true
 		}
@@ -165,15 +166,15 @@ func ownModule(pkg string) bool {
 	return below(pkg, "internal/e2e") || below(pkg, "internal/differ") || below(pkg, "internal/storm") || below(pkg, "internal/tools")
 }
 
-func TestImportsAreThoseOfTheTable(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "ARCHITECTURE.md"))
+func TestImportsAreThoseOfTheLayers(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", layersFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows, mistakes := readLayers(string(text))
 	imports, _ := packages(t)
 	for _, m := range append(mistakes, checkBorders(rows, imports)...) {
-		t.Errorf("ARCHITECTURE.md, layers: %s", m)
+		t.Errorf("%s: %s", layersFile, m)
 	}
 	if len(rows) < 20 || len(imports) < 50 {
 		t.Errorf("%d rows and %d packages were found", len(rows), len(imports))
@@ -208,7 +209,7 @@ func TestOtherProgramsMayImportLittle(t *testing.T) {
 }
 
 func TestBorders(t *testing.T) {
-	const table = "\n## Layers\n| folder | what it knows | may import |\n| --- | --- | --- |\n"
+	const head = "# The layers.\n#\n# | `internal/z` | a comment | nothing |\n"
 	tests := []struct {
 		name, rows, want string
 		imports          map[string][]string
@@ -230,9 +231,10 @@ func TestBorders(t *testing.T) {
 		{"which", "| `internal/a`, `server/internal/a` | | nothing |\n| `internal/b` | | a |\n", `[internal/b] may import "a", which names 2 rows`,
 			map[string][]string{"internal/a": nil, "server/internal/a": nil, "internal/b": {"internal/a"}}},
 		{"cells", "| `internal/a` | nothing |\n", "a row needs three cells", nil},
+		{"no quotes", "| internal/a | | nothing |\n", "a row needs three cells, the first in backquotes", nil},
 	}
 	for _, tt := range tests {
-		rows, mistakes := readLayers(table + tt.rows + "\n## Next\n| `x` | y | z |\n")
+		rows, mistakes := readLayers(head + tt.rows)
 		got := strings.Join(append(mistakes, checkBorders(rows, tt.imports)...), "\n")
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)

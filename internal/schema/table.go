@@ -1,11 +1,3 @@
-// Package schema holds the tables that describe the documents' types, and the
-// compiler that makes them.
-//
-// A Table is plain static data: the generator writes one per group version as
-// a Go composite literal that needs no work at start-up, and the same compiler
-// makes one at run time from a custom resource definition. Everything that
-// looks at objects (decoding, defaulting, validation, patches, the binary form,
-// tables for people) is driven by it.
 package schema
 
 // Kind is the shape of a value.

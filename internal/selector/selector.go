@@ -1,7 +1,3 @@
-// Package selector decides which objects a list or a watch returns. A Selector is made
-// once per request from the texts of labelSelector and fieldSelector; it reads an object's
-// key and the header stored with the object (AppendMeta). Only the fields that the
-// definition of a custom resource declares are in the object (Suits).
 package selector
 
 import (

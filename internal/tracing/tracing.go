@@ -1,8 +1,3 @@
-// Package tracing records the spans of requests in the form of OpenTelemetry, and sends them
-// to a collector over gRPC (OTLP), by a configuration with the form of kube-apiserver's. Spans
-// pass down in contexts and W3C trace context headers.
-//
-// A nil span is none: its methods do nothing, so that requests without one pay nothing.
 package tracing
 
 import (

@@ -1,5 +1,3 @@
-// Package command is the command line of a server: that of capstan, and of programs that
-// serve an API of their own.
 package command
 
 import (

@@ -1,5 +1,3 @@
-// Package command has the commands of the designers of an API, who work on its documents
-// (openapi/, schemas/).
 package command
 
 import (

@@ -1,5 +1,3 @@
-// Package emit turns the model into the files of gen/ and internal/gen/. Each emitter is a pure
-// function of the model: equal models give equal bytes.
 package emit
 
 // File is one generated file.

@@ -1,5 +1,3 @@
-// Package oapi is the only one that runs oapi-codegen. That library keeps the
-// state of a run in package variables, so it is called once at a time.
 package oapi
 
 import (

@@ -1,23 +1,29 @@
 package site
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// link is a Markdown link: [text](target).
-var link = regexp.MustCompile(`\[([^\[\]]+)\]\(([^)\s]+)\)`)
+// link is a Markdown link, [text](target), or with "!" before it a picture.
+var link = regexp.MustCompile(`!?\[([^\[\]]+)\]\(([^)\s]+)\)`)
 
 // resolve makes the links of a page in a folder of the project links of the site. A link out
-// of the project stays; one to a file without a page becomes its text.
-func (w *writer) resolve(folder string, text []byte) []byte {
+// of the project stays; one to a file without a page becomes its text. Pictures become files
+// of the site.
+func (w *writer) resolve(root, folder string, text []byte) []byte {
 	return link.ReplaceAllFunc(text, func(found []byte) []byte {
 		parts := link.FindSubmatch(found)
 		target, anchor, _ := strings.Cut(string(parts[2]), "#")
 		if target == "" || strings.Contains(target, "://") {
 			return found
+		}
+		if found[0] == '!' {
+			return w.picture(root, path.Join(folder, target), parts[1])
 		}
 		i := slices.IndexFunc(w.Guides, func(g guide) bool { return g.Source == path.Join(folder, target) })
 		if i < 0 {
@@ -28,4 +34,18 @@ func (w *writer) resolve(folder string, text []byte) []byte {
 		}
 		return []byte("[" + string(parts[1]) + "](" + w.Guides[i].Page + anchor + ")")
 	})
+}
+
+// picture adds a picture of the project to the site, once, and returns its link; its text where
+// the project lacks it.
+func (w *writer) picture(root, name string, text []byte) []byte {
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return text
+	}
+	page := Page{path.Base(name), content}
+	if !slices.ContainsFunc(w.pages, func(p Page) bool { return p.Path == page.Path }) {
+		w.pages = append(w.pages, page)
+	}
+	return []byte("![" + string(text) + "](" + page.Path + ")")
 }

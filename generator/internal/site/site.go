@@ -40,6 +40,7 @@ var guides = []guide{
 	{"README.md", "readme.html", "Overview", ""},
 	{"CONTRIBUTING.md", "contributing.html", "Documents and their keys", ""},
 	{"ARCHITECTURE.md", "architecture.html", "Architecture", ""},
+	{"LIBRARIES.md", "libraries.html", "Libraries", ""},
 	{"GLOSSARY.md", "glossary.html", "Glossary", ""},
 	{"SECURITY.md", "security.html", "Security", ""},
 	{"internal/bench/RESULTS.md", "figures.html", "Figures", ""},
@@ -182,7 +183,7 @@ func (w *writer) guide(root string, g guide) {
 	}
 	md := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	var content bytes.Buffer
-	if err := md.Convert(w.resolve(path.Dir(g.Source), text), &content); err != nil {
+	if err := md.Convert(w.resolve(root, path.Dir(g.Source), text), &content); err != nil {
 		w.err = cmp.Or(w.err, fmt.Errorf("%s: %w", g.Source, err))
 	}
 	w.add(g.Page, g.Title, "guide", template.HTML(content.String()))

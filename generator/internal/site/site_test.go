@@ -75,6 +75,8 @@ func TestSite(t *testing.T) {
 		{"index.html", `<a href="reference/apps/v1.html#resource-deployments">Deployment</a>`},
 		{"changes.html", "<h1>Changes since "},
 		{"contributing.html", "<table>"},
+		{"architecture.html", `src="layers.svg"`},
+		{"layers.svg", "<svg"},
 	} {
 		found := false
 		for _, p := range pages {

@@ -1,5 +1,3 @@
-// Package addresses assigns services their addresses and node ports: each belongs to one
-// service, which claims it while it is written.
 package addresses
 
 import (

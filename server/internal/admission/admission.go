@@ -1,6 +1,3 @@
-// Package admission changes and refuses objects on their way to the store, after
-// authorization and defaults and before validation. It consists of plug-ins, which have
-// the names, behaviour and flags of kube-apiserver 1.25's.
 package admission
 
 import (

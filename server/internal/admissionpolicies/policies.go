@@ -1,5 +1,3 @@
-// Package admissionpolicies applies the admission policies of the cluster to writes: rules
-// in CEL that objects have to follow.
 package admissionpolicies
 
 import (

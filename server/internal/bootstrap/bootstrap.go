@@ -1,8 +1,3 @@
-// Package bootstrap holds the objects that every cluster has from its start, as data: one
-// YAML file for each kind. A file has its apiVersion and kind, the labels and annotations
-// common to its objects, and under items the rest of each object: name, namespace and
-// labels go to its metadata, the other members are those of the kind. <groupSuffix> and
-// <labelDomain> stand for the names of the profile.
 package bootstrap
 
 import (

@@ -1,5 +1,3 @@
-// Package conns keeps connections quick and bounded in time: an answer leaves in few
-// system calls, and nothing waits for a client longer than it may.
 package conns
 
 import (

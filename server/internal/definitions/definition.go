@@ -1,5 +1,3 @@
-// Package definitions holds the rules for custom resource definitions, and the approval
-// and storage versions of accepted ones.
 package definitions
 
 import (

@@ -1,6 +1,3 @@
-// Package discovery describes a server to its clients: the resources of a catalog
-// snapshot, as discovery and OpenAPI documents, the release, and the results of health
-// checks.
 package discovery
 
 import (

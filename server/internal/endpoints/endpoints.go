@@ -1,5 +1,3 @@
-// Package endpoints holds everything besides the verbs of stored objects: irregular
-// subresources, reviews, and the documents and metrics of the server, a file for each.
 package endpoints
 
 import (

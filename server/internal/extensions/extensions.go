@@ -1,6 +1,3 @@
-// Package extensions serves the group versions of extension servers: it follows the API
-// services that name a service of the cluster, checks whether their servers are
-// available, forwards requests to them, and keeps the documents that describe them.
 package extensions
 
 import (

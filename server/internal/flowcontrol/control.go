@@ -1,6 +1,3 @@
-// Package flowcontrol lets requests wait for each other: it finds the flow schema and the
-// priority level of a request among the stored ones, and estimates its width. The queues
-// are in internal/fairness.
 package flowcontrol
 
 import (

@@ -1,11 +1,3 @@
-// Package live keeps collections of objects in memory, as values of a Go type and at a
-// known revision, for rules that every request needs: a read costs nanoseconds and takes
-// no lock.
-//
-//	classes, err := live.Open(ctx, live.Config[*class]{Store: s, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, readClass)})
-//	standard := live.Derive(classes, func(d *class, changes []live.Change[*class]) *class { ... })
-//	view := classes.View()
-//	high, least := view.Get(row.Key("", "high")), standard.Of(view)
 package live
 
 import (

@@ -1,5 +1,3 @@
-// Package metrics keeps the metrics of a server and its store, under the names of
-// kube-apiserver 1.25 where it has them.
 package metrics
 
 import (

@@ -1,5 +1,3 @@
-// Package objects has the one way to write: every change of an object, by a request or
-// the server, is a Write, which Objects evaluates and commits.
 package objects
 
 import (

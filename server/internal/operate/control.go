@@ -1,5 +1,3 @@
-// Package operate is for the operators of a store: commands to the server that uses it,
-// and the migration of objects that older releases stored.
 package operate
 
 import (

@@ -1,7 +1,3 @@
-// Package options decides at the start what a server does: which features are on, by their
-// gates, and which group versions and resources, by the runtime configuration. It knows the
-// flags of kube-apiserver that have no effect here or not alone, and suggests existing flags
-// for unknown ones.
 package options
 
 import (

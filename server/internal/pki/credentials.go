@@ -1,5 +1,3 @@
-// Package pki holds the certificates and keys of a server: it reads the given ones, makes
-// and renews the others, and reloads changed files while connections are open.
 package pki
 
 import (

@@ -1,11 +1,3 @@
-// Package quota holds the bounds of namespaces: limit ranges, for each of its objects, and
-// resource quotas, for all of them together.
-//
-// The used amounts are in the status of a quota, and nowhere else. What a write adds, its
-// charge, is stored in one transaction with the object, under the locks of both: so there
-// is never an object without its charge, or a charge without its object, and a write that
-// is abandoned has charged nothing. What ends is not given back by its own write but by
-// the controller, as in 1.25, which counts the objects (Used).
 package quota
 
 import (

@@ -1,5 +1,3 @@
-// Package registrar accepts the names of custom resource definitions, serves the
-// resources of established ones, and removes the objects and finalizers of deleted ones.
 package registrar
 
 import (

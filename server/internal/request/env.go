@@ -1,6 +1,3 @@
-// Package request is one request and its answer: what the request asks for, its body, its
-// place among those that run, and the form of the answer. Verbs and endpoints work on it;
-// package serve leads it there.
 package request
 
 import (

@@ -1,5 +1,3 @@
-// Package serve is the frame of all requests: the routes of paths, the stages that each
-// request passes, and the table of the functions that answer.
 package serve
 
 import (

@@ -1,6 +1,3 @@
-// Package stored holds the stored form of objects: sealed, in their kind's storage
-// version, complete when they are read back; objects that were stored under other
-// documents are shown as they would be stored today.
 package stored
 
 import (

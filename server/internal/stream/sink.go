@@ -1,5 +1,3 @@
-// Package stream carries the frames of watches to clients: in the body of an answer, on
-// a connection taken from HTTP/1.1, or as messages of a WebSocket.
 package stream
 
 import (

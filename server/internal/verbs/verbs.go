@@ -1,5 +1,3 @@
-// Package verbs holds the API's verbs for stored objects: get, list, watch, create,
-// update, patch, apply and delete.
 package verbs
 
 import (
