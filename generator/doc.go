@@ -7,7 +7,7 @@
 //
 // Verbs are regular, so the generator writes rows and tables, neither handlers nor routes. A rule
 // that a schema cannot express is a hook: the document names it, the generator puts a method into
-// the Hooks interface of the group version, and server/internal/policy does not compile until the
+// the Hooks interface of the group version, and server/internal/kinds/policy does not compile until the
 // method is written.
 //
 // A mistake in a document is an error of the form "file:line: mistake; remedy". The folder

@@ -9,21 +9,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/admissionpolicies"
-	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
+	"github.com/capstan-dev/capstan/server/internal/admission/matching"
+	"github.com/capstan-dev/capstan/server/internal/admission/policies"
+	"github.com/capstan-dev/capstan/server/internal/admission/quota"
+	"github.com/capstan-dev/capstan/server/internal/admission/webhooks"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/matching"
+	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/outbound"
-	"github.com/capstan-dev/capstan/server/internal/quota"
-	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
 // admitting is the chain of admission plug-ins, with the rooms that others need too.
 type admitting struct {
 	chain    objects.Admitter
 	quotas   *quota.Quotas
-	policies *admissionpolicies.Policies
+	policies *policies.Policies
 }
 
 // openAdmission makes the chain of admission plug-ins, with the objects that they need.
@@ -57,7 +57,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 		return reader.Get(ctx, "", "namespaces", "", name)
 	}}
 	most := int(s.cfg.MaxRequestBytes)
-	hooks, err := admissionwebhooks.Open(ctx, admissionwebhooks.Config{Mutating: logins[0], Validating: logins[1], Store: s.store, Matcher: matcher,
+	hooks, err := webhooks.Open(ctx, webhooks.Config{Mutating: logins[0], Validating: logins[1], Store: s.store, Matcher: matcher,
 		Services: services, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: most})
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 		return nil, err
 	}
 	s.closeLater(all.quotas.Close)
-	if all.policies, err = admissionpolicies.Open(ctx, admissionpolicies.Config{Store: s.store, Matcher: matcher, Objects: reader, Log: s.log, Metrics: s.metrics.Policies, MaxBytes: most}); err != nil {
+	if all.policies, err = policies.Open(ctx, policies.Config{Store: s.store, Matcher: matcher, Objects: reader, Log: s.log, Metrics: s.metrics.Policies, MaxBytes: most}); err != nil {
 		return nil, err
 	}
 	s.closeLater(all.policies.Close)

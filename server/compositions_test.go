@@ -11,8 +11,8 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 )
 
 // ownAPI is an API of another module: roles and things that have nothing to do with those of

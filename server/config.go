@@ -17,15 +17,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/outbound"
-	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 

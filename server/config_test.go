@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 )
 
 func TestConfigDefaultsAreValid(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/options"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 )
 
 // TestExtensionRouting: with --enable-aggregator-routing an extension server is reached by

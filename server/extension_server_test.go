@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 )
 
 const (

@@ -164,7 +164,7 @@ const (
 )
 
 // skippedValidations are the facts of validation that no example tries. Their rules are
-// tested in server/internal/policy.
+// tested in server/internal/kinds/policy.
 var skippedValidations = skips{
 	elsewhere:   29,
 	notOfChange: 22,

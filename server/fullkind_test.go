@@ -12,8 +12,8 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 )
 
 // fullLife is the additional checks on an object with every member.

@@ -14,12 +14,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/definitions"
+	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/options"
-	"github.com/capstan-dev/capstan/server/internal/policy"
-	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
 // openCatalog makes the catalog of the configured versions and resources, and returns its group versions.

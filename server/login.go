@@ -16,12 +16,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/webhook"
-	"github.com/capstan-dev/capstan/server/internal/accounts"
-	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
-	"github.com/capstan-dev/capstan/server/internal/nodes"
-	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/rbac"
+	"github.com/capstan-dev/capstan/server/internal/identity/accounts"
+	"github.com/capstan-dev/capstan/server/internal/identity/nodes"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
+	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 )
 
 // accountTokens makes and checks the tokens of service accounts, and checks bootstrap tokens.

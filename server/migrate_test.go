@@ -18,9 +18,9 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/operate"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // put stores a text as an older release might have, with a place for its revision.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 )
 
 // nodeAgent is the HTTPS endpoint of a node, which accepts this server's certificate only.

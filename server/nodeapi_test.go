@@ -14,7 +14,7 @@ import (
 
 	"github.com/capstan-dev/capstan/client"
 	"github.com/capstan-dev/capstan/nodeapi"
-	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 )
 
 // nodeReviewer is a client of a server that knows bob and carol, of whom bob may read the

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/logging"
-	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
 // logText is a log that may be read while it is written.

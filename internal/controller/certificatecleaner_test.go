@@ -8,7 +8,7 @@ import (
 )
 
 func TestSigningRequestsAreOver(t *testing.T) {
-	certificate, err := os.ReadFile("../../server/internal/policy/testdata/certificate.pem")
+	certificate, err := os.ReadFile("../../server/internal/kinds/policy/testdata/certificate.pem")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func TestOtherDocuments(t *testing.T) {
 	}
 	keywordsHold(t, client, configMaps)
 	fleetConverts(t, client)
-	goInCopy(t, root, "test", "-vet=off", "-timeout", "10m", "./server/internal/conversion") // round trips of all kinds
+	goInCopy(t, root, "test", "-vet=off", "-timeout", "10m", "./server/internal/kinds/conversion") // round trips of all kinds
 	_, older := ask("GET", configMaps+"/older", "", "")
 	_, today := ask("GET", configMaps+"/today", "", "")
 	if _, data, _ := strings.Cut(older, `"mood"`); data == "" || !strings.HasSuffix(today, `"mood"`+data) {

@@ -15,7 +15,7 @@ import (
 var goFile = regexp.MustCompile(`[\w./-]*\w\.go\b`)
 
 // inventedFiles are named by examples only.
-var inventedFiles = map[string]bool{"server/internal/policy/cobbler.go": true}
+var inventedFiles = map[string]bool{"server/internal/kinds/policy/cobbler.go": true}
 
 // TestNamedFilesExist: a file named in a comment or a page exists. A comment may leave
 // out the folder for a file of its package, a page for any.

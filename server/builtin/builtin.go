@@ -4,7 +4,7 @@ package builtin
 import (
 	"time"
 
-	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 )
 
 // Hooks are the hooks of built-in types, for a server with the usual features. Generated

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 )
 
 func newKubeconfig() *cobra.Command {

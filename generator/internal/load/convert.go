@@ -39,7 +39,7 @@ func (d *documents) convert(s stored) {
 		if all := slices.Concat(there, back); !strings.Contains(all[0], "[") {
 			fix += "carry them in an annotation (carries: [." + all[0] + "]), "
 		}
-		d.failOf(model.Unconverted{Plural: res.Plural, Lost: slices.Concat(there, back)}, s.pos, fix+"or write hooks: [convert] and then the conversion in server/internal/conversion", "converting %s to %s %s", res.Plural, s.as, strings.Join(lost, ", and "))
+		d.failOf(model.Unconverted{Plural: res.Plural, Lost: slices.Concat(there, back)}, s.pos, fix+"or write hooks: [convert] and then the conversion in server/internal/kinds/conversion", "converting %s to %s %s", res.Plural, s.as, strings.Join(lost, ", and "))
 	case s.converts && !c.Hook:
 		d.fail(s.pos, "remove convert from hooks", "copying converts all of %s to %s and back", res.Plural, s.as)
 	}

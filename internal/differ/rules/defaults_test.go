@@ -15,7 +15,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
-	"github.com/capstan-dev/capstan/server/internal/definitions"
+	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
 )
 
 // withDefaults gives some properties defaults, takes the rules away, and lets some be

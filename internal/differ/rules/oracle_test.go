@@ -23,7 +23,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	ours "github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/definitions"
+	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
 )
 
 // definition is a definition with a schema.

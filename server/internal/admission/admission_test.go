@@ -17,9 +17,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // world is a set of objects, as JSON by "plural/namespace/name".

@@ -10,8 +10,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 )
 
 func generated() *Catalog {

@@ -17,11 +17,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expiry"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/admission/quota"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/pki"
-	"github.com/capstan-dev/capstan/server/internal/quota"
 )
 
 // Config selects the activities, and describes the cluster.

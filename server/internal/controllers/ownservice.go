@@ -12,11 +12,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
 // KeepOwnService creates the server's own service, its endpoints and the config map for

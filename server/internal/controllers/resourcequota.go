@@ -7,9 +7,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/admission/quota"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
-	"github.com/capstan-dev/capstan/server/internal/quota"
 )
 
 // quotas are the resource quotas as their controller sees them.

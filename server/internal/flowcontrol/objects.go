@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/fairness"
 	"github.com/capstan-dev/capstan/internal/ranks"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 )
 
 // object is a flow schema or a priority level in memory.

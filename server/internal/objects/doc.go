@@ -14,13 +14,13 @@
 //
 // Rules may be younger than objects. An update is not refused for earlier mistakes that it does not
 // touch. For the rules of the documents, document.ValidateTouched defines the untouched values. For
-// the rules in server/internal/policy, a mistake is earlier that the object had in the same words
+// the rules in server/internal/kinds/policy, a mistake is earlier that the object had in the same words
 // before, at the same value (stillWrong in validate.go). This is checked only after a rule was
 // broken. 1.25 does it for single fields; under one set of documents all stored objects are valid,
 // and nothing differs.
 //
 // Causes come in the order of 1.25, and as often as it reports them. They are found in the order of
-// the schema and of the rules in server/internal/policy. If there are any, they are arranged by the
+// the schema and of the rules in server/internal/kinds/policy. If there are any, they are arranged by the
 // checks of an update (checksOnUpdate, validate.go) and sorted by the order that the types declare
 // (x-cluster-cause-order, document.OrderCauses).
 package objects

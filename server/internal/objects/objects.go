@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 )
 
 // Config holds the limits and dependencies of writes.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/ranks"
-	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 )
 
 // AgentSettings holds what an operator sets of connections to nodes and pods.

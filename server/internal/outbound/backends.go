@@ -12,8 +12,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/internal/definitions"
+	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/definitions"
+	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 

@@ -20,9 +20,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
 

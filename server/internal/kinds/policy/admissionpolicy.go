@@ -1,0 +1,31 @@
+package policy
+
+import (
+	"cmp"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/admission/conditions"
+)
+
+// ValidateValidatingAdmissionPolicy checks the expressions of a policy.
+func (Policy) ValidateValidatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
+	return conditions.ValidatingPolicy(obj, old)
+}
+
+// ValidateMutatingAdmissionPolicy checks the expressions of a policy.
+func (Policy) ValidateMutatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
+	return conditions.MutatingPolicy(obj, old)
+}
+
+// CellParamRef shows the parameters of a binding. A name without a namespace may be in any.
+func (p Policy) CellParamRef(spec document.Value) any {
+	ref := spec.Get("paramRef")
+	switch name, namespace := ref.Get("name").Text(), ref.Get("namespace").Text(); {
+	case name != "":
+		return cmp.Or(namespace, "*") + "/" + name
+	case isSet(ref.Get("selector")):
+		return p.CellSelector(ref.Get("selector"))
+	}
+	return "<unset>"
+}
