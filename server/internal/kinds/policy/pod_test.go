@@ -176,7 +176,7 @@ func TestPodUpdate(t *testing.T) {
 // BenchmarkValidatePod measures all rules of a valid pod: those of the schema, its types
 // and its kind.
 func BenchmarkValidatePod(b *testing.B) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "schemas", "examples", "valid", "core", "v1", "Pod-web.yaml"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "schemas", "examples", "valid", "core", "v1", "Pod-web.yaml"))
 	if err != nil {
 		b.Fatal(err)
 	}

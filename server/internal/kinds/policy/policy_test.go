@@ -242,7 +242,7 @@ func runCells(t *testing.T, head string, cases []cellCase) {
 // read again does not change.
 func TestExamples(t *testing.T) {
 	for _, gv := range []string{"core/v1", "apps/v1"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", "..", "schemas", "examples", "valid", gv, "*.yaml"))
+		files, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "schemas", "examples", "valid", gv, "*.yaml"))
 		if err != nil || len(files) == 0 {
 			t.Fatal("there are no examples", err)
 		}
@@ -329,7 +329,7 @@ func FuzzRules(f *testing.F) {
 		`{"spec":{"containers":[null,1,{"ports":[{}],"env":[{"valueFrom":{"fieldRef":{"apiVersion":"v1","fieldPath":"a['b']"}}}]}],"ports":[{}]}}`} {
 		f.Add([]byte(text))
 	}
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", "schemas", "examples", "valid", "*", "v1", "*.yaml"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "schemas", "examples", "valid", "*", "v1", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		f.Fatal("there are no examples", err)
 	}
