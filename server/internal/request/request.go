@@ -207,14 +207,14 @@ func (r *Request) MayWait() bool {
 	return !r.LongRunning() && !(get && r.Query.raw == "")
 }
 
-// TimeLimit is the time that the request may take: the requested one, up to the server's
-// limit.
-func (r *Request) TimeLimit(most time.Duration) (time.Duration, error) {
+// Deadline is the end of the request's time: the requested one from its start on, up to the
+// server's limit.
+func (r *Request) Deadline(most time.Duration) (time.Time, error) {
 	asked, err := r.Query.duration("timeout")
 	if asked <= 0 {
-		return most, err
+		asked = most
 	}
-	return min(asked, most), nil
+	return r.start.Add(min(asked, most)), err
 }
 
 // Mutating reports whether the request may write.

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -114,12 +113,12 @@ func (h *Handler) limit(next echo.HandlerFunc) echo.HandlerFunc {
 		x := c.(*exchange)
 		defer x.giveBack()
 		if x.r.MayWait() {
-			limit, err := x.r.TimeLimit(h.cfg.RequestTimeout)
+			end, err := x.r.Deadline(h.cfg.RequestTimeout)
 			if err != nil {
 				h.env.RecordRefused(&x.r)
 				return err
 			}
-			x.time = &deadline{Context: x.r.Context, at: time.Now().Add(limit)}
+			x.time = &deadline{Context: x.r.Context, at: end}
 			x.r.Context = x.time
 		}
 		return next(c)
