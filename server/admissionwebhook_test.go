@@ -248,7 +248,7 @@ func TestHostileValidatingWebhooks(t *testing.T) {
 			name, v.URL, v.caBundle(), reviewRule(`"CREATE"`, "", "v1", "configmaps"), only))
 		h.run(t, []step{{name + " and is ignored", "POST", configMaps, "", `{"metadata":{"name":"x-` + name + `","labels":{"case":"` + name + `"}}}`, 201, ""}})
 	}
-	awaitQuiet(t, "internal/admissionwebhooks.")
+	awaitQuiet(t, "internal/admission/webhooks.")
 }
 
 // A service that a webhook refuses, whatever the way, keeps neither its address nor its port;

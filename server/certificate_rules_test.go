@@ -39,7 +39,7 @@ func signing(t *testing.T, name, signer, group string) string {
 // nothing.
 func TestDecisionsOnSigningRequests(t *testing.T) {
 	h := startServer(t, nil)
-	chain, err := os.ReadFile("internal/policy/testdata/certificate.pem")
+	chain, err := os.ReadFile("internal/kinds/policy/testdata/certificate.pem")
 	if err != nil {
 		t.Fatal(err)
 	}

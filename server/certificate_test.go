@@ -11,11 +11,11 @@ import (
 // approval and its certificate in the status.
 func TestCertificateSigningRequest(t *testing.T) {
 	h := startServer(t, nil)
-	pem, err := os.ReadFile("internal/policy/testdata/request.pem")
+	pem, err := os.ReadFile("internal/kinds/policy/testdata/request.pem")
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := os.ReadFile("internal/policy/testdata/certificate.pem")
+	chain, err := os.ReadFile("internal/kinds/policy/testdata/certificate.pem")
 	if err != nil {
 		t.Fatal(err)
 	}

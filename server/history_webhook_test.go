@@ -143,7 +143,7 @@ func (run *linearRun) deleteBusy() {
 	}
 	close(gone)
 	writing.Wait()
-	awaitQuiet(run.t, "internal/admissionwebhooks.")
+	awaitQuiet(run.t, "internal/admission/webhooks.")
 }
 
 // must sends a request that succeeds.

@@ -51,7 +51,7 @@ func TestWebhookThatCallsItself(t *testing.T) {
 	if n := len(depth); n < 2 {
 		t.Errorf("the webhook was called %d times", n)
 	}
-	awaitQuiet(t, "internal/admissionwebhooks.")
+	awaitQuiet(t, "internal/admission/webhooks.")
 	h.remove(validatingPath+"/self", "").expect(t, 200, "")
 	h.create(configMaps, configMap("after", `{}`))
 	h.run(t, []step{{"nothing is stored", "GET", configMaps + "/again", "", "", 404, ""}})
@@ -94,6 +94,6 @@ func TestNeighboursOfSlowWebhooks(t *testing.T) {
 			t.Errorf("a write of an object that is gone: %d", code)
 		}
 	}
-	awaitQuiet(t, "internal/admissionwebhooks.")
+	awaitQuiet(t, "internal/admission/webhooks.")
 	h.run(t, []step{{"it stays gone", "GET", busy + "/slow", "", "", 404, ""}})
 }
