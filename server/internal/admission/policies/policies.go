@@ -121,24 +121,6 @@ func (b *bound) all(m *matching.Matcher, o admission.Operation, resource *api.Re
 	}
 }
 
-// pair is a policy with its bindings.
-type pair struct {
-	policy   *policy
-	bindings []*binding
-}
-
-func (p pair) same(other pair) bool {
-	return p.policy == other.policy && slices.Equal(p.bindings, other.bindings)
-}
-
-// pairs are the policies that may be for a write, with their bindings.
-func (b *bound) pairs(m *matching.Matcher, r *admission.Request) (pairs []pair) {
-	for policy, bindings := range b.all(m, r.Operation, r.Resource, r.Subresource) {
-		pairs = append(pairs, pair{policy, bindings})
-	}
-	return pairs
-}
-
 // newInOrder returns the fold of changes into the list of all policies.
 func newInOrder() func(*matching.Choices[*policy], []live.Change[*policy]) *matching.Choices[*policy] {
 	byName := map[string]*policy{}

@@ -37,33 +37,25 @@ const failureKey = "validation.policy.admission." + profile.GroupSuffix + "/vali
 
 // Check applies the validating policies to a write, and decides on policies themselves. The first refusal, in the order of the
 // policies and their bindings, is the answer; warnings and annotations are those of all.
-//
-// A refusal stands when its policies and bindings are still there once the parameters have
-// been read: so there was a moment with all three. Otherwise the write is looked at again.
 func (p *Policies) Check(ctx context.Context, r *admission.Request) error {
 	if err := p.mayRead(ctx, r); err != nil {
 		return err
 	}
-	if r.User == nil || exempt(r.Resource) {
+	var run *validating
+	for policy, bindings := range p.validating.all(p.cfg.Matcher, r.Operation, r.Resource, r.Subresource) {
+		if run == nil {
+			if r.User == nil || exempt(r.Resource) {
+				return nil
+			}
+			run = &validating{Policies: p, r: r, subject: p.cfg.Matcher.Subject(r), rights: p.cfg.Matcher.Rights(ctx, r)}
+		}
+		run.policy(ctx, policy, bindings)
+	}
+	if run == nil {
 		return nil
 	}
-	for try := 1; ; try++ {
-		used := p.validating.pairs(p.cfg.Matcher, r)
-		if len(used) == 0 {
-			return nil
-		}
-		run := &validating{Policies: p, r: r, subject: p.cfg.Matcher.Subject(r), rights: p.cfg.Matcher.Rights(ctx, r)}
-		for _, one := range used {
-			run.policy(ctx, one.policy, one.bindings)
-		}
-		if run.refused == nil || try == refusals || slices.EqualFunc(used, p.validating.pairs(p.cfg.Matcher, r), pair.same) {
-			return run.refused
-		}
-	}
+	return run.refused
 }
-
-// refusals bounds the looks at a write whose policies change all the time.
-const refusals = 5
 
 // validating is the application of all validating policies to one write.
 type validating struct {
