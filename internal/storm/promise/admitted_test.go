@@ -2,7 +2,9 @@ package promise
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/history"
@@ -81,4 +83,21 @@ func callOf(r *record.Record, mark string) *record.Call {
 		}
 	}
 	panic("no call has the mark " + mark)
+}
+
+// TestOrderOfAnEnd: a write that ends its object is answered with the revision before, which
+// says nothing about the time in which that revision was made.
+func TestOrderOfAnEnd(t *testing.T) {
+	before, after, last := marked("x-1", 310, "k1"), marked("x-2", 400, "k2"), marked("x-1", 310, "k3")
+	end := record.Call{Verb: "update", Resource: last.Resource, Namespace: last.Meta.Namespace, Name: "x-1", Mark: "k3", Began: 50, Ended: 60, Code: 200, Object: last}
+	r := &record.Record{Calls: []record.Call{end}, Tape: []record.Event{add(before), add(after), {Type: history.Deleted, Object: marked("x-1", 500, "k1")}}}
+	if got := newOrder(r).after(40); got != math.MaxUint64 {
+		t.Errorf("before the end began, nothing newer than %d may have been there", got)
+	}
+	end.Object = marked("x-1", 310, "k1")
+	end.Mark = "k1"
+	r.Calls[0] = end
+	if got := newOrder(r).after(40); got != 309 {
+		t.Errorf("a write made 310 later, and %d may have been there before", got)
+	}
 }

@@ -34,7 +34,7 @@ func newOrder(r *record.Record) *order {
 			continue
 		}
 		o.known = append(o.known, moment{c.Ended, c.Object.Revision})
-		if made := c.Verb == "create" && c.Sub == "" && c.Done(); made || c.Mark != "" && mark(c.Object) == c.Mark { // else it may be an older state
+		if made := c.Verb == "create" && c.Sub == "" && c.Done(); (made || c.Mark != "" && mark(c.Object) == c.Mark) && o.wrote(c) { // else it may be an older state
 			o.coming = append(o.coming, moment{c.Began, c.Object.Revision})
 		}
 	}
@@ -52,6 +52,14 @@ func newOrder(r *record.Record) *order {
 		o.coming[i].revision = min(o.coming[i].revision, o.coming[i-1].revision)
 	}
 	return o
+}
+
+// wrote reports whether the answer of a call has the revision of its own change. One that
+// removes the last finalizer of an object ends it, and has the revision before.
+func (o *order) wrote(c *record.Call) bool {
+	return slices.ContainsFunc(o.events[c.Key()], func(e record.Event) bool {
+		return e.Revision == c.Object.Revision && e.Type != history.Deleted && mark(e.Object) == mark(c.Object)
+	})
 }
 
 // know puts the known revisions into the order of time.
