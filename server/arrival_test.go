@@ -74,7 +74,7 @@ func BenchmarkPipeline(b *testing.B) {
 				q.Header.Set("Authorization", "Bearer "+user)
 				b.ReportAllocs()
 				for b.Loop() {
-					s.handler.ServeHTTP(httptest.NewRecorder(), q)
+					s.http.Handler.ServeHTTP(httptest.NewRecorder(), q)
 				}
 			})
 		}

@@ -159,18 +159,18 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Gather: gather, Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = health.New(health.Config{Clock: cfg.Clock, Store: s.store, Catalog: s.catalog, Controllers: s.controllers, Cipher: s.cipher,
 		KeysReload: cfg.EncryptionConfigReload, LivezGracePeriod: cfg.LivezGracePeriod})
-	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
+	others := endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
-	s.handler, err = serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
+	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Groups: groups, Env: s.env, Catalog: s.catalog,
-		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: s.endpoints, Extensions: elsewhere})
+		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others, Extensions: elsewhere})
 	if err != nil {
 		return err
 	}
-	s.http = s.newHTTP(s.handler)
+	s.http = s.newHTTP(handler)
 	return s.keys.WriteKubeconfig(s.URL())
 }
 

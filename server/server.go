@@ -21,7 +21,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
-	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
@@ -30,7 +29,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/request"
-	"github.com/capstan-dev/capstan/server/internal/serve"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -60,8 +58,6 @@ type Server struct {
 	flow        *flowcontrol.Control // nil without priority and fairness
 	env         *request.Env
 	health      *health.Health
-	handler     *serve.Handler
-	endpoints   *endpoints.Endpoints
 	sweeper     *conns.Sweeper
 	listener    net.Listener
 	http        *http.Server

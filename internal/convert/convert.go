@@ -30,7 +30,7 @@ func ToStorage(ctx context.Context, res *api.Resource, obj document.Value) (*doc
 		return reread(res, to, obj.AppendJSON(nil))
 	}
 	if res.Conversion.Same {
-		text, err := rename(nil, res, to, obj.AppendJSON(nil))
+		text, err := Rename(nil, res, to, obj.AppendJSON(nil))
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func FromStorage(ctx context.Context, res *api.Resource, obj document.Value) (*d
 		return reread(res.Storage(), res, obj.AppendJSON(nil))
 	}
 	if res.Conversion.Same {
-		text, err := rename(nil, res.Storage(), res, obj.AppendJSON(nil))
+		text, err := Rename(nil, res.Storage(), res, obj.AppendJSON(nil))
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func appendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) 
 		return append(dst, stored...), nil
 	}
 	if res.Conversion != nil && res.Conversion.Same {
-		return rename(dst, from, res, stored)
+		return Rename(dst, from, res, stored)
 	}
 	if res.Conversion == nil || res.Conversion.Reread {
 		doc, err := reread(from, res, stored)
@@ -213,16 +213,16 @@ func appendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) 
 
 // reread reads the text of an object in the version of another row.
 func reread(from, to *api.Resource, text []byte) (*document.Document, error) {
-	text, err := rename(nil, from, to, text)
+	text, err := Rename(nil, from, to, text)
 	if err != nil {
 		return nil, err
 	}
 	return document.ReadTyped(to.GV.Types(), to.Type, text)
 }
 
-// rename appends the text of an object with the version of another row. A custom object
+// Rename appends the text of an object with the version of another row. A custom object
 // may be in a version other than from: one that was stored while its definition changed.
-func rename(dst []byte, from, to *api.Resource, text []byte) ([]byte, error) {
+func Rename(dst []byte, from, to *api.Resource, text []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(text, Head(from))
 	if !ok && to.Definition != nil {
 		rest, ok = cutHead(to, text)

@@ -1,6 +1,10 @@
 package document
 
-import "github.com/capstan-dev/capstan/internal/schema"
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
 
 // untyped reports whether a type does not restrict its values.
 func (p *parser) untyped(typ schema.Ref) bool {
@@ -33,15 +37,10 @@ func (p *parser) either(n int32, t *schema.Type) error {
 			err = p.mismatch(n, t)
 		}
 	}
-	below := p.problems[min(reported, len(p.problems)):]
-	kept := below[:0]
-	for _, found := range below {
-		if found.Duplicate {
-			found.Untyped = true
-			kept = append(kept, found)
-		}
+	p.problems = append(p.problems[:reported], slices.DeleteFunc(p.problems[reported:], func(found Problem) bool { return !found.Duplicate })...)
+	for i := range p.problems[reported:] {
+		p.problems[reported+i].Untyped = true
 	}
-	p.problems = p.problems[:len(p.problems)-len(below)+len(kept)]
 	return err
 }
 

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -336,9 +335,8 @@ func (e *Evaluation) showStored() error {
 		return err
 	}
 	defer doc.Release()
-	rest := bytes.TrimPrefix(doc.Root().AppendJSON(nil), convert.Head(e.stored.Row.Resource))
-	e.answer.Body = append(convert.Head(e.Row.Resource), rest...)
-	return nil
+	e.answer.Body, err = convert.Rename(nil, e.stored.Row.Resource, e.Row.Resource, doc.Root().AppendJSON(nil))
+	return err
 }
 
 // answersObject reports whether a deletion is answered with the object before it.

@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Log            *slog.Logger
 	RequestTimeout time.Duration
-	GoawayChance   float64 // see request.Bounds
+	GoawayChance   float64 // see request.Requests
 	OpenAPI3       bool    // its documents are served
 	Profiles       bool    // /debug/pprof is served
 	Verbosity      *endpoints.Verbosity

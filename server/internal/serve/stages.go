@@ -24,6 +24,7 @@ import (
 //	authorize    the user for the target                         403
 //	dispatch     find the target's function for the method       404 405
 //	negotiate    the form of the answer, the query's options     400 406 415
+//	trace        the span of the verb
 //	receive      the whole body                                  408 413
 //	admit        wait for a place at the priority level          429
 //	verb         decode 400 413 415, default, validate 422,
