@@ -111,13 +111,19 @@ func TestWorkGrowsWithSize(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			h := startServer(t, evaluatedOnce)
 			few, many := h.costs(s, small), h.costs(s, large)
+			for range 3 { // again, when the machine was busy with something else
+				if !tooMuch(few, many) {
+					break
+				}
+				for j, c := range h.costs(s, large) {
+					many[j].took, many[j].heap = min(many[j].took, c.took), min(many[j].heap, c.heap)
+				}
+			}
 			for j, c := range many {
-				// A quadratic cost would be 64 times, sorting is 8 to 12 times.
-				least := max(few[j].took, 2*time.Millisecond)
-				if ratio := float64(c.took) / float64(least); ratio > 24 {
+				if ratio := c.ratio(few[j]); ratio > mostGrowth {
 					t.Errorf("%s of %d entries takes %s, of %d %s: %.0f times as much (%d)", c.what, small, few[j].took, large, c.took, ratio, c.code)
 				}
-				heap := float64(c.heap) / float64(c.size)
+				heap := c.heapPerByte()
 				if heap > mostHeap {
 					t.Errorf("%s of %d entries allocates %.0f bytes for each of %d (%d)", c.what, large, heap, c.size, c.code)
 				}
@@ -135,6 +141,27 @@ type cost struct {
 	took time.Duration // computing, the best of a few
 	size int           // of the body or the stored object
 	heap uint64        // bytes that the server and its client allocated, the least of a few
+}
+
+// mostGrowth bounds how often a cost is that of an eighth of the entries. A quadratic cost
+// would be 64 times, sorting is 8 to 12 times.
+const mostGrowth = 24
+
+// ratio is how often a cost is that of fewer entries.
+func (c cost) ratio(few cost) float64 {
+	return float64(c.took) / float64(max(few.took, 2*time.Millisecond))
+}
+
+func (c cost) heapPerByte() float64 { return float64(c.heap) / float64(c.size) }
+
+// tooMuch reports whether one of the costs is beyond a bound.
+func tooMuch(few, many []cost) bool {
+	for j, c := range many {
+		if c.ratio(few[j]) > mostGrowth || c.heapPerByte() > mostHeap {
+			return true
+		}
+	}
+	return false
 }
 
 // allocated is the number of bytes that the process has allocated so far.

@@ -258,7 +258,7 @@ func TestFilesAreLookedAt(t *testing.T) {
 	cfg.Shorten(func(d *Durations) { d.Reload = time.Millisecond })
 	r.server = r.start(cfg)
 	changed := make(chan struct{}, 1)
-	_, cancel := r.server.store.Subscribe(func([]*store.Change) {
+	_, cancel := r.server.store.Subscribe(store.Streams, func([]*store.Change) {
 		select {
 		case changed <- struct{}{}:
 		default:

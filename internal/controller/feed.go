@@ -87,7 +87,7 @@ func (f *feed) publish(batch []*store.Change) {
 
 // run shows everything until ctx ends.
 func (f *feed) run(ctx context.Context) {
-	current, cancel := f.cluster.Store.Subscribe(f.publish)
+	current, cancel := f.cluster.Store.Subscribe(store.Streams, f.publish)
 	defer cancel()
 	f.mu.Lock()
 	f.floor = max(f.floor, current)

@@ -81,7 +81,7 @@ type Index struct {
 func New(s store.Store, cfg Config) *Index {
 	x := &Index{cfg: cfg.withDefaults(), store: s, resources: make(map[string]*resource), stop: make(chan struct{}), done: make(chan struct{})}
 	x.advanced = sync.NewCond(&x.mu)
-	current, cancel := s.Subscribe(x.publish)
+	current, cancel := s.Subscribe(store.States, x.publish)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.announced, x.cancel = max(x.announced, current), cancel

@@ -92,7 +92,7 @@ func (c *crashes) open() *Engine {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	e.Subscribe(func(changes []*Change) {
+	e.Subscribe(Streams, func(changes []*Change) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.seen = changes[len(changes)-1].Entry.Revision

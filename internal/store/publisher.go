@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -27,8 +28,8 @@ import (
 //	    last of them is the one that finish gets.
 //	P3. From the first failed sync on, no write from that one on becomes
 //	    visible.
-//	P4. Subscribers are called with mu held: in order, and never after their
-//	    cancel has returned.
+//	P4. Subscribers are called with mu held: in the order of their turns, and never
+//	    after their cancel has returned. subs are in that order.
 //	P5. The cache gets writes in revision order, before they are visible; so does
 //	    presence creates, while it gets deletions when they are visible.
 //
@@ -61,7 +62,10 @@ type pending struct {
 	err     error  // the reason why it did not become visible
 }
 
-type subscription struct{ fn func([]*Change) }
+type subscription struct {
+	turn Turn
+	fn   func([]*Change)
+}
 
 type waiter struct {
 	revision uint64
@@ -179,11 +183,12 @@ func (q *publisher) close() {
 }
 
 // Subscribe implements Store.
-func (e *Engine) Subscribe(fn func([]*Change)) (current uint64, cancel func()) {
-	q, s := &e.publisher, &subscription{fn}
+func (e *Engine) Subscribe(turn Turn, fn func([]*Change)) (current uint64, cancel func()) {
+	q, s := &e.publisher, &subscription{turn, fn}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.subs = append(q.subs, s)
+	slices.SortStableFunc(q.subs, func(a, b *subscription) int { return cmp.Compare(a.turn, b.turn) })
 	return q.current.Load(), func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()

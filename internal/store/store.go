@@ -198,11 +198,23 @@ type Feed interface {
 	// the caller continues after the last change that it received.
 	Changes(ctx context.Context, prefix string, after uint64, visit func(c *Change) bool) (uint64, error)
 	// Subscribe calls fn for every batch of changes in revision order, from the moment it
-	// returns; current is the revision just before the first of them. fn must not block
-	// and must not call the store; the changes may be kept and shared, not changed. After
-	// cancel has returned fn is not called.
-	Subscribe(fn func([]*Change)) (current uint64, cancel func())
+	// returns; current is the revision just before the first of them. Of several
+	// subscriptions those with the lower turn are called first with a batch. fn must not
+	// block and must not call the store; the changes may be kept and shared, not changed.
+	// After cancel has returned fn is not called.
+	Subscribe(turn Turn, fn func([]*Change)) (current uint64, cancel func())
 }
+
+// Turn is the place of a subscription among those to the same feed.
+type Turn int
+
+const (
+	// States are subscriptions that keep what requests are answered from.
+	States Turn = iota
+	// Streams are subscriptions that tell others of changes, as watches do. Whoever hears
+	// of a change in a stream finds the change in all states.
+	Streams
+)
 
 // Store is a versioned key-value store with a change feed. All methods may be
 // called concurrently.

@@ -44,7 +44,7 @@ func testConcurrent(t *testing.T, h Harness) {
 	const writers, writes, readers = 8, 60, 3
 	s, ctx := h.Open(t), context.Background()
 	var log history
-	_, cancel := s.Subscribe(func(changes []*store.Change) {
+	_, cancel := s.Subscribe(store.Streams, func(changes []*store.Change) {
 		log.mu.Lock()
 		defer log.mu.Unlock()
 		log.announced = append(log.announced, changes...)

@@ -64,20 +64,29 @@ func testSubscribe(t *testing.T, h Harness) {
 			got = append(got, ChangeText(c))
 		}
 	}
-	current, cancel := s.Subscribe(collect)
+	current, cancel := s.Subscribe(store.Streams, collect)
 	if current != 1 {
 		t.Errorf("Subscribe begins after %d, expected 1", current)
 	}
+	_, endState := s.Subscribe(store.States, func(changes []*store.Change) {
+		if got = append(got, "state"); len(got)%2 == 0 {
+			t.Errorf("a stream is called before a state, whose subscription is younger: %q", got)
+		}
+	})
+	defer endState()
 	Put(t, s, "a", 1)
-	if len(got) != 1 {
-		t.Errorf("Update returned when %d changes were announced, expected its own", len(got))
+	if len(got) != 2 {
+		t.Errorf("Update returned when %d changes were announced, expected its own, twice", len(got))
 	}
 	Delete(t, s, "a", 2)
 	cancel()
+	endState()
 	Put(t, s, "after", 3)
 	cancel() // again, without harm
 	want := []string{
+		"state",
 		`create a@2=meta-1 {"n":1,"rev":"2"} after none`,
+		"state",
 		`delete a@3=meta-2 {"n":2,"rev":"3"} after a@2=meta-1 {"n":1,"rev":"2"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -22,9 +22,9 @@ type Model struct {
 	mu      sync.Mutex
 	base    map[string]store.Entry // state at oldest
 	oldest  uint64
-	changes []*store.Change // with revisions oldest+1, oldest+2, …
-	subs    map[*func([]*store.Change)]bool
-	moved   chan struct{} // closed and replaced when current moves
+	changes []*store.Change                    // with revisions oldest+1, oldest+2, …
+	subs    [2]map[*func([]*store.Change)]bool // by turn
+	moved   chan struct{}                      // closed and replaced when current moves
 	closed  bool
 }
 
@@ -32,7 +32,7 @@ var _ store.Store = (*Model)(nil)
 
 // NewModel returns an empty store.
 func NewModel() *Model {
-	return &Model{base: map[string]store.Entry{}, subs: map[*func([]*store.Change)]bool{}, moved: make(chan struct{})}
+	return &Model{base: map[string]store.Entry{}, subs: [2]map[*func([]*store.Change)]bool{{}, {}}, moved: make(chan struct{})}
 }
 
 // Reopen returns a store with the same data, as after a restart, and closes m.
@@ -167,8 +167,10 @@ func (m *Model) write(keys []string, writes []store.Write, current []*store.Entr
 		batch, entries[i] = append(batch, c), c.Entry
 	}
 	if batch != nil {
-		for fn := range m.subs {
-			(*fn)(batch)
+		for _, turn := range m.subs {
+			for fn := range turn {
+				(*fn)(batch)
+			}
 		}
 	}
 	return nil
@@ -229,14 +231,14 @@ func (m *Model) Changes(ctx context.Context, prefix string, after uint64, visit 
 }
 
 // Subscribe implements store.Store.
-func (m *Model) Subscribe(fn func([]*store.Change)) (uint64, func()) {
+func (m *Model) Subscribe(turn store.Turn, fn func([]*store.Change)) (uint64, func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.subs[&fn] = true
+	m.subs[turn][&fn] = true
 	return m.current(), func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.subs, &fn)
+		delete(m.subs[turn], &fn)
 	}
 }
 

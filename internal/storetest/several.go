@@ -15,7 +15,7 @@ func testSeveralKeys(t *testing.T, h Harness) {
 	s, ctx := h.open(t), context.Background()
 	Put(t, s, "b", 1)
 	var batches [][]string
-	_, cancel := s.Subscribe(func(batch []*store.Change) {
+	_, cancel := s.Subscribe(store.Streams, func(batch []*store.Change) {
 		var keys []string
 		for _, c := range batch {
 			keys = append(keys, Text(c.Entry))

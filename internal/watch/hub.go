@@ -72,7 +72,7 @@ func NewHub(s store.Feed, cfg Config) *Hub {
 	}
 	h := &Hub{cfg: cfg, store: s, rings: make(map[string]*ring), more: make(chan struct{})}
 	close(h.more)
-	current, cancel := s.Subscribe(h.publish)
+	current, cancel := s.Subscribe(store.Streams, h.publish)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.latest, h.cancel = max(h.latest, current), cancel

@@ -200,8 +200,8 @@ type subscriptions struct {
 	open int
 }
 
-func (s *subscriptions) Subscribe(fn func([]*store.Change)) (uint64, func()) {
-	current, cancel := s.Store.Subscribe(fn)
+func (s *subscriptions) Subscribe(turn store.Turn, fn func([]*store.Change)) (uint64, func()) {
+	current, cancel := s.Store.Subscribe(turn, fn)
 	s.open++
 	return current, func() { s.open--; cancel() }
 }

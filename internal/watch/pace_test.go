@@ -13,7 +13,7 @@ import (
 // silent is a store whose changes a test announces.
 type silent struct{ store.Store }
 
-func (silent) Subscribe(func([]*store.Change)) (uint64, func()) { return 0, func() {} }
+func (silent) Subscribe(store.Turn, func([]*store.Change)) (uint64, func()) { return 0, func() {} }
 
 // crowd is a hub with watchers, in a time that tests control.
 type crowd struct {

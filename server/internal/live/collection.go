@@ -106,13 +106,12 @@ type late[T any] struct {
 	value    T
 }
 
-// Open reads the collection from the store and follows it until Close. Collections that
-// requests depend on are opened before the hub of the watches, so that a client that sees
-// a change in a watch finds it in them.
+// Open reads the collection from the store and follows it until Close. A client that sees a
+// change in a watch finds it in the collection, see store.Streams.
 func Open[T any](ctx context.Context, cfg Config[T]) (*Collection[T], error) {
 	c := &Collection[T]{cfg: cfg, late: map[string]late[T]{}}
 	var current uint64
-	current, c.cancel = cfg.Store.Subscribe(c.publish)
+	current, c.cancel = cfg.Store.Subscribe(store.States, c.publish)
 	base, err := c.scan(ctx)
 	if err != nil {
 		c.Close()

@@ -189,8 +189,8 @@ func (c *CurrentStore) Changes(ctx context.Context, prefix string, after uint64,
 }
 
 // Subscribe implements store.Feed. A change that cannot be converted is shown as it is.
-func (c *CurrentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
-	return c.Store.Subscribe(func(changes []*store.Change) {
+func (c *CurrentStore) Subscribe(turn store.Turn, fn func([]*store.Change)) (uint64, func()) {
+	return c.Store.Subscribe(turn, func(changes []*store.Change) {
 		if len(changes) == 0 || !c.Kinds().Old(changes[0].Entry.Revision-1) {
 			fn(changes)
 			return
