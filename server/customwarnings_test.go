@@ -29,6 +29,8 @@ func TestCustomWarnings(t *testing.T) {
 		{"another version", "POST", shopWidgets, "", strings.Replace(odd, `/v1"`, `/v2"`, 1), 400, `duplicate field "spec.name", unknown field "metadata.b", unknown field "metadata.z"`},
 		{"without a version", "POST", shopWidgets, "", strings.Replace(odd, `"apiVersion":"shop.example.com/v1",`, "", 1), 400, `duplicate field "spec.name", unknown field "metadata.b", unknown field "metadata.z"`},
 		{"an empty version", "POST", shopWidgets, "", strings.Replace(odd, `"shop.example.com/v1"`, `""`, 1), 400, `duplicate field "spec.name", unknown field "metadata.b", unknown field "metadata.z"`},
+		{"repeated members that are not known", "POST", shopWidgets + "?dryRun=All", "", strings.Replace(widget("x", `,"spec":{"name":"abc","z":{"a":[{"b":1,"b":2}]},"z":1}`), `"metadata":{`, `"metadata":{"y":1,"y":2,`, 1), 201,
+			`duplicate field "metadata.y", duplicate field "spec.z.a[0].b", duplicate field "spec.z", unknown field "metadata.y", unknown field "spec.z"`},
 		{"arrays for objects", "POST", shopWidgets, "", widget("x", `,"spec":[{"a":1},[{"b":[{}]}],2]`), 422, `unknown field "spec[0].a", unknown field "spec[1][0].b"`},
 		{"arrays for other values", "POST", shopWidgets, "", widget("x", `,"spec":{"name":[{"a":1}],"size":{"b":1},"map":[{"c":1}],"port":[[{"d":1}]]}`), 422,
 			`unknown field "spec.map[0].c", unknown field "spec.name[0].a", unknown field "spec.port[0][0].d", unknown field "spec.size.b"`},

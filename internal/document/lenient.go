@@ -159,12 +159,17 @@ type chain struct {
 // extra reads a member that is not a field of its object. It is linked after all members
 // are read, since it follows the fields.
 func (p *parser) extra(n int32, name keyText, to *chain) error {
+	p.d.odd = true
+	return p.without(n, name, to)
+}
+
+// without reads a member without a field, and adds it to a chain of such.
+func (p *parser) without(n int32, name keyText, to *chain) error {
 	m, err := p.node(n, schema.None, noField)
 	if err != nil {
 		return err
 	}
 	d := p.d
-	d.odd = true
 	nd := &d.nodes[m]
 	nd.key, nd.keySize = name.off, name.size
 	if name.hasEscapes {
@@ -181,19 +186,25 @@ func (p *parser) extra(n int32, name keyText, to *chain) error {
 	return p.any(m)
 }
 
+// sortApart sorts a chain of members that are not linked yet, and notes repeated ones.
+func (p *parser) sortApart(n int32, c *chain) {
+	if !c.unsorted {
+		return
+	}
+	nd := &p.d.nodes[n]
+	first, last := nd.first, nd.last
+	nd.first, nd.last = c.first, c.last
+	p.sortMembers(n)
+	nd = &p.d.nodes[n]
+	c.first, c.last = nd.first, nd.last
+	nd.first, nd.last = first, last
+}
+
 // addExtras adds the members without a field after the others, by name; of those with the
 // same name the last one counts.
 func (p *parser) addExtras(n int32, extras *chain) {
 	d := p.d
-	if extras.unsorted {
-		nd := &d.nodes[n]
-		first, last := nd.first, nd.last
-		nd.first, nd.last = extras.first, extras.last
-		p.sortMembers(n)
-		nd = &d.nodes[n]
-		extras.first, extras.last = nd.first, nd.last
-		nd.first, nd.last = first, last
-	}
+	p.sortApart(n, extras)
 	nd := &d.nodes[n]
 	if nd.last == 0 {
 		nd.first = extras.first

@@ -20,7 +20,7 @@ func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
 	table, typ := v.Type()
 	out := make([]schema.Cause, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
-		if comparePlaces(table, typ, b[0].Turn(), a[0].Turn()) < 0 {
+		if comparePlaces(table, typ, placedCause{b[0], b[0].Turn()}, placedCause{a[0], a[0].Turn()}) < 0 {
 			out, b = append(out, b[0]), b[1:]
 		} else {
 			out, a = append(out, a[0]), a[1:]
@@ -43,23 +43,23 @@ func withoutHidden(causes, others []schema.Cause) []schema.Cause {
 	return causes
 }
 
-// comparePlaces orders two paths of causes below a value of the type. It is 0 where the
-// schema has no order.
-func comparePlaces(table *schema.Table, typ schema.Ref, x, y string) int {
-	for x != y {
+// comparePlaces orders two causes below a value of the type. It is 0 where the schema has
+// no order.
+func comparePlaces(table *schema.Table, typ schema.Ref, x, y placedCause) int {
+	for x.path != y.path || x.cause.Reason != y.cause.Reason {
 		if table != nil {
 			if order := table.CauseOrders[typ]; order != nil {
-				if c := cmp.Compare(causeRank(order, x), causeRank(order, y)); c != 0 {
+				if c := cmp.Compare(causeRank(order, &x), causeRank(order, &y)); c != 0 {
 					return c
 				}
 			}
 		}
-		if x == "" || y == "" {
-			return cmp.Compare(len(y), len(x))
+		if x.path == "" || y.path == "" {
+			return cmp.Compare(len(y.path), len(x.path))
 		}
 		var stepX, stepY string
-		stepX, x = cutStep(x)
-		stepY, y = cutStep(y)
+		stepX, x.path = cutStep(x.path)
+		stepY, y.path = cutStep(y.path)
 		if stepX != stepY {
 			return compareSteps(table, typ, stepX, stepY)
 		}
@@ -104,6 +104,9 @@ func typeBelow(table *schema.Table, typ schema.Ref, step string) schema.Ref {
 	}
 	if strings.HasPrefix(step, "[") {
 		return table.Types[typ].Elem
+	}
+	if table.Types[typ].Kind == schema.List { // causes call it by two names, "tolerations.tolerations"
+		return typ
 	}
 	if i := causeField(table, typ, step); i >= 0 {
 		return table.Types[typ].Fields[i].Type

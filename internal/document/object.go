@@ -16,7 +16,7 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 		p.pos++
 	}
 	near := known.first()
-	var extras, respelled chain
+	var extras, respelled, unknown chain
 	for next := 0; !done; {
 		i, name, err := p.field(n, t, next)
 		switch {
@@ -36,6 +36,8 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 			err = p.extra(n, name, &extras)
 		case p.spelled(t, d.text(name.off, name.size)) >= 0:
 			respelled, err = p.respelled(n, t, name, respelled)
+		case p.table.Custom:
+			err = p.without(n, name, &unknown)
 		default:
 			err = p.skip()
 		}
@@ -50,6 +52,9 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 		if err := p.addRespelled(t, respelled.first); err != nil {
 			return err
 		}
+	}
+	if unknown.first != 0 {
+		p.sortApart(n, &unknown)
 	}
 	if err := p.complete(n, t); err != nil {
 		return err

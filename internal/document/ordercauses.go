@@ -40,7 +40,7 @@ func orderCauses(table *schema.Table, typ schema.Ref, causes []placedCause) {
 	}
 	order := table.CauseOrders[typ]
 	if order != nil {
-		slices.SortStableFunc(causes, func(a, b placedCause) int { return causeRank(order, a.path) - causeRank(order, b.path) })
+		slices.SortStableFunc(causes, func(a, b placedCause) int { return causeRank(order, &a) - causeRank(order, &b) })
 	}
 	type group struct {
 		step string
@@ -50,7 +50,7 @@ func orderCauses(table *schema.Table, typ schema.Ref, causes []placedCause) {
 	for i := range causes {
 		if path := causes[i].path; path != "" {
 			step, rest := cutStep(path)
-			at := group{step, causeRank(order, path)}
+			at := group{step, causeRank(order, &causes[i])}
 			causes[i].path = rest
 			places[at] = append(places[at], i)
 		}
@@ -68,11 +68,16 @@ func orderCauses(table *schema.Table, typ schema.Ref, causes []placedCause) {
 }
 
 // causeRank is the position in an order of the longest path that leads to a cause, or
-// equals it. "." is the value itself, "x[]" anything in x; other paths come last.
-func causeRank(order []string, path string) int {
-	path = withoutKeys(strings.TrimPrefix(path, "."))
+// equals it. "." is the value itself, "x[]" anything in x, "x: FieldValueInvalid" a cause of
+// that reason in x; other paths come last.
+func causeRank(order []string, c *placedCause) int {
+	path := withoutKeys(strings.TrimPrefix(c.path, "."))
 	rank, length := len(order), 0
 	for i, at := range order {
+		at, reason, only := strings.Cut(at, ": ")
+		if only && reason != c.cause.Reason {
+			continue
+		}
 		if rest, ok := strings.CutPrefix(path, at); ok && len(at) > length && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			rank, length = i, len(at)
 		}

@@ -30,7 +30,7 @@ func (c *compiler) causeOrders(t *Table) {
 func (c *compiler) causeOrder(t *Table, typ *Type, s *Schema) (order []string) {
 	for _, path := range s.CauseOrder {
 		name := path
-		if end := strings.IndexAny(path, ".["); end > 0 {
+		if end := strings.IndexAny(path, ".[:"); end > 0 {
 			name = path[:end]
 		}
 		switch {

@@ -947,4 +947,5 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 		172: []string{"requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"},
 		177: []string{"values", "operator", "key"},
 		183: []string{"labelSelector", "namespaceSelector", "namespaces", "topologyKey"},
+		189: []string{"key", "operator: FieldValueInvalid", "effect: FieldValueInvalid", "operator", "effect"},
 	}}

@@ -93,4 +93,7 @@ var Table = schema.Table{Group: "node.k8s.io", Version: "v1",
 		25: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		26: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Equal", "Exists"}}},
 		27: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		24: []string{"key", "operator: FieldValueInvalid", "effect: FieldValueInvalid", "operator", "effect"},
 	}}

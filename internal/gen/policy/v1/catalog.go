@@ -19,6 +19,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckObject},
+			MetadataLast:      true,
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
 			Columns: []api.Column{

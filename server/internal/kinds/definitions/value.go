@@ -216,7 +216,7 @@ func hasType(v document.Value, want string) bool {
 	case "integer or string":
 		return kind == document.String || hasType(v, "integer")
 	}
-	return true // an unknown type has been reported
+	return false // no value has an unknown type
 }
 
 func (c *valueChecker) textValue(v, s document.Value, at *fieldPath) {
