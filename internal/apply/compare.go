@@ -77,6 +77,7 @@ func (g grammar) compareValues(typ schema.Ref, l, r document.Value, zero bool, c
 		leaf = !filled(r) && !filled(l) && !(zero && g.zeroFilled(typ))
 	}
 	if leaf {
+		c.vague = c.vague || here == atomic && g.vagueBelow(typ, r)
 		switch {
 		case noLeft:
 			c.self[added] = true
@@ -94,6 +95,41 @@ func (g grammar) compareValues(typ schema.Ref, l, r document.Value, zero bool, c
 	}
 	c.self[added] = c.self[added] || noLeft
 	c.self[removed] = c.self[removed] || noRight
+}
+
+// vagueBelow reports whether an atomic value has a list whose elements are
+// indistinguishable, see difference.
+func (g grammar) vagueBelow(typ schema.Ref, v document.Value) bool {
+	switch {
+	case g.typeOf(typ) == nil || !filled(v):
+		return false
+	case v.Kind() == document.Object:
+		for name, m := range v.Members() {
+			if below, _, ok := g.member(typ, name); ok && g.vagueBelow(below, m) {
+				return true
+			}
+		}
+		return false
+	case g.shapeOf(typ, v) == keyed:
+		items := g.items(typ, v)
+		by := indexItems(items)
+		var space [few]int
+		for i := range items {
+			if items[i].keyless || by.all(items[i].step, space[:0])[0] != i {
+				return true
+			}
+		}
+	}
+	elem := g.elem(typ)
+	for _, m := range v.Elements() {
+		switch {
+		case m.Kind() < document.Array: // like all other elements
+			return false
+		case g.vagueBelow(elem, m):
+			return true
+		}
+	}
+	return false
 }
 
 // filled reports whether a value is a non-empty object or array.

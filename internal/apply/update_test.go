@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	flowcontrol "github.com/capstan-dev/capstan/internal/gen/flowcontrol.apiserver/v1beta2"
 )
 
 // object reads an object of JSON and fails the test on an error.
@@ -134,6 +135,34 @@ func TestNobodyOwnsAnObjectWithElementsThatCannotBeToldApart(t *testing.T) {
 		if got := record(t, k, live, object(t, k, c.pod), w); got != "" {
 			t.Errorf("one that gets %s: %s", c.name, got)
 		}
+	}
+}
+
+// A list within an atomic value has no owners of its elements. They have to be told apart all
+// the same.
+func TestNobodyOwnsAnObjectWithRepeatedElementsInAnAtomicList(t *testing.T) {
+	k := &Kind{Table: Merging(&flowcontrol.Table), Type: flowcontrol.Table.Root("FlowSchema"), APIVersion: "flowcontrol.apiserver.k8s.io/v1beta2", Name: "FlowSchema"}
+	schema := func(verbs string) string {
+		return `{"metadata":{"name":"f"},"spec":{"priorityLevelConfiguration":{"name":"l"},"rules":[{"resourceRules":[{"verbs":[` + verbs + `],"apiGroups":["*"],"resources":["*"]}]}]}}`
+	}
+	object := func(verbs string) document.Value {
+		decoder := document.Decoder{Table: &flowcontrol.Table}
+		doc, _, err := decoder.Decode(k.Type, []byte(schema(verbs)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc.Root()
+	}
+	w := Write{Manager: "m", Time: "2022-01-01T00:00:00Z", Reset: MainReset(true)}
+	if got := record(t, k, document.Value{}, object(`"get","get"`), w); got != "" {
+		t.Errorf("a new one: %s", got)
+	}
+	live := object(`"get","list"`)
+	if record(t, k, document.Value{}, live, w) == "" {
+		t.Fatal("nothing is recorded of a good one")
+	}
+	if got := record(t, k, live, object(`"get","list","get"`), w); got != "" {
+		t.Errorf("a changed one: %s", got)
 	}
 }
 

@@ -75,6 +75,7 @@ func (g *fieldsWriter) node(dst []byte, start int, typ schema.Ref, v document.Va
 	}
 	self = self && !without.member
 	if leaf {
+		g.vague = g.vague || !g.applied && here == atomic && g.vagueBelow(typ, v)
 		if !self {
 			return dst[:start]
 		}
