@@ -138,8 +138,8 @@ func TestNobodyOwnsAnObjectWithElementsThatCannotBeToldApart(t *testing.T) {
 	}
 }
 
-// A list within an atomic value has no owners of its elements. They have to be told apart all
-// the same.
+// A list within an atomic value has no owners of its elements, which have to differ all the
+// same.
 func TestNobodyOwnsAnObjectWithRepeatedElementsInAnAtomicList(t *testing.T) {
 	k := &Kind{Table: Merging(&flowcontrol.Table), Type: flowcontrol.Table.Root("FlowSchema"), APIVersion: "flowcontrol.apiserver.k8s.io/v1beta2", Name: "FlowSchema"}
 	schema := func(verbs string) string {

@@ -36,10 +36,8 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 			err = p.extra(n, name, &extras)
 		case p.spelled(t, d.text(name.off, name.size)) >= 0:
 			respelled, err = p.respelled(n, t, name, respelled)
-		case p.table.Custom:
-			err = p.without(n, name, &unknown)
 		default:
-			err = p.skip()
+			err = p.drop(n, name, &unknown)
 		}
 		if err != nil {
 			return err
@@ -53,9 +51,7 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 			return err
 		}
 	}
-	if unknown.first != 0 {
-		p.sortApart(n, &unknown)
-	}
+	p.sortApart(n, &unknown)
 	if err := p.complete(n, t); err != nil {
 		return err
 	}
@@ -65,6 +61,15 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 	p.finish(n, start, dirt)
 	p.leave()
 	return nil
+}
+
+// drop reads a member that the type does not have. Those of custom objects are searched for
+// repeated ones, as in 1.25: they are gathered in a chain.
+func (p *parser) drop(n int32, name keyText, unknown *chain) error {
+	if p.table.Custom {
+		return p.without(n, name, unknown)
+	}
+	return p.skip()
 }
 
 // field reads the name of a member and the colon. It returns the index of the

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/tracing"
@@ -33,7 +34,7 @@ type Call struct {
 func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
 	c.calls.Add(1)
 	defer c.done()
-	ctx, cancel := context.WithTimeout(ctx, call.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, dials{}, new(atomic.Int32)), call.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address+"?timeout="+call.Timeout.String(), bytes.NewReader(call.Body))
 	if err != nil {

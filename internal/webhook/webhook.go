@@ -13,12 +13,11 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/ranks"
+	"github.com/capstan-dev/capstan/internal/dialed"
 )
 
 // Resolver finds the servers behind services.
@@ -51,8 +50,13 @@ type Service struct {
 const (
 	mostConnections = 32 // at once; over HTTP/2 one carries many calls
 	mostIdle        = 4
+	mostDials       = 8 // for one call, whose connections end before it has an answer
 	idleFor         = 90 * time.Second
 	dialFor         = 10 * time.Second
+	pingAfter       = 10 * time.Second // of silence of an HTTP/2 connection, which may be dead
+	pingFor         = 5 * time.Second
+	mostHeaders     = 64 << 10  // bytes of an answer's headers
+	streamWindow    = 256 << 10 // bytes of an answer that wait for their reader
 )
 
 // Client calls one webhook, over connections that it keeps. It is safe for concurrent
@@ -60,15 +64,12 @@ const (
 //
 // Invariant: no redirect is followed, and nothing of a body is logged.
 type Client struct {
-	address   string       // without a query
-	as        *Credentials // nil for none
-	transport *http.Transport
-	send      http.RoundTripper // the transport, with credentials of a program
-	calls     atomic.Int64
-	closed    atomic.Bool
-
-	mu    ranks.Mutex[ranks.Derived]
-	conns []*multiplex // those of HTTP/2 that have not ended
+	address string            // without a query
+	as      *Credentials      // nil for none
+	send    http.RoundTripper // with credentials of a program
+	conns   dialed.Conns
+	calls   atomic.Int64
+	closed  atomic.Bool
 }
 
 // New makes a client; it does not connect. resolver is for services.
@@ -78,7 +79,7 @@ func New(target Target, resolver Resolver) (*Client, error) {
 		return nil, err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: target.ServerName, InsecureSkipVerify: target.Insecure,
-		NextProtos: []string{"h2", "http/1.1"}, DynamicRecordSizingDisabled: true} // a body in one record, and one system call
+		DynamicRecordSizingDisabled: true} // a body in one record, and one system call
 	if as := target.Credentials; as != nil && as.Certificate != nil {
 		config.Certificates = []tls.Certificate{*as.Certificate}
 	}
@@ -89,76 +90,67 @@ func New(target Target, resolver Resolver) (*Client, error) {
 		}
 	}
 	c := &Client{address: at.String(), as: target.Credentials}
-	c.transport = &http.Transport{
-		TLSClientConfig:     config,
-		TLSHandshakeTimeout: dialFor,
-		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{"h2": c.multiplex},
-		MaxConnsPerHost:     mostConnections,
-		MaxIdleConnsPerHost: mostIdle,
-		IdleConnTimeout:     idleFor,
-		DisableCompression:  true, // the bound of an answer is that of its text
+	c.conns.Late = func() bool { return c.closed.Load() && c.calls.Load() == 0 }
+	transport := &http.Transport{
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    dialFor,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: pingAfter, MaxReceiveBufferPerStream: streamWindow},
+		MaxResponseHeaderBytes: mostHeaders,
+		MaxConnsPerHost:        mostConnections,
+		MaxIdleConnsPerHost:    mostIdle,
+		IdleConnTimeout:        idleFor,
+		DisableCompression:     true, // the bound of an answer is that of its text
 	}
-	dialer := net.Dialer{Timeout: dialFor}
+	dial := counted((&net.Dialer{Timeout: dialFor}).DialContext)
 	if s := target.Service; s != nil {
 		config.ServerName = at.Hostname()
-		c.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		transport.DialContext = c.conns.Keep(func(ctx context.Context, network, _ string) (net.Conn, error) {
 			address, err := resolver.Resolve(ctx, s.Namespace, s.Name, s.port())
 			if err != nil {
 				return nil, err
 			}
-			return dialer.DialContext(ctx, network, address)
-		}
+			return dial(ctx, network, address)
+		})
 	} else {
-		c.transport.Proxy = http.ProxyFromEnvironment
-		c.transport.DialContext = dialer.DialContext
+		transport.Proxy = http.ProxyFromEnvironment
+		transport.DialContext = c.conns.Keep(dial)
 	}
-	c.send = c.transport
+	c.send = transport
 	if target.Credentials.byProgram() {
-		if c.send, err = target.Credentials.exec.Transport(c.transport); err != nil {
+		if c.send, err = target.Credentials.exec.Transport(transport); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-// Close closes the connections: idle ones now, the others at the end of their calls.
-// Further calls are possible; each closes its connection.
-func (c *Client) Close() {
-	c.closed.Store(true)
-	c.closeIdle()
-}
+// dials is the key of the number of connections that a call has had made, in its context.
+type dials struct{}
 
-// closeIdle closes idle connections, and those of HTTP/2 after their last calls.
-func (c *Client) closeIdle() {
-	c.transport.CloseIdleConnections()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.conns {
-		m.retire()
-	}
-	c.conns = nil
-}
-
-// multiplex takes a connection of HTTP/2 into use, unless calls that began at the same
-// time have made one already.
-func (c *Client) multiplex(_ string, conn *tls.Conn) http.RoundTripper {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.conns {
-		if m.open() {
-			go func() { _ = conn.Close() }() // its last record may wait for the server
-			return m
+// counted is dial, but for a call that has had too many connections made: http.Transport
+// would make further ones without a pause.
+func counted(dial dialed.Func) dialed.Func {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if made, ok := ctx.Value(dials{}).(*atomic.Int32); ok && made.Add(1) > mostDials {
+			return nil, errors.New("the webhook ends its connections before it answers")
 		}
+		return dial(ctx, network, address)
 	}
-	m := newMultiplex(conn)
-	c.conns = append(slices.DeleteFunc(c.conns, (*multiplex).gone), m)
-	return m
+}
+
+// Close closes the connections: now, or at the end of the calls that are under way. Further
+// calls are possible; each closes its connection.
+func (c *Client) Close() {
+	c.calls.Add(1)
+	c.closed.Store(true)
+	c.done()
 }
 
 // done ends a call.
 func (c *Client) done() {
 	if c.calls.Add(-1) == 0 && c.closed.Load() {
-		c.closeIdle()
+		c.conns.CloseAll()
 	}
 }
 

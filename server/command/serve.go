@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -45,6 +46,9 @@ need another one.`,
 				return usageError{err}
 			}
 			cfg.Logger, cfg.LogLevel = log, level
+			// The package net/http reports other servers' mistakes there, as often as they make one.
+			stdlog.SetOutput(slog.NewLogLogger(log.Handler(), slog.LevelDebug).Writer())
+			stdlog.SetFlags(0)
 			if cfg.KubeconfigFile == "" && !cfg.InMemory {
 				cfg.KubeconfigFile = filepath.Join(cfg.DataDir, "admin.kubeconfig")
 			}

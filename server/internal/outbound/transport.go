@@ -1,80 +1,29 @@
 package outbound
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/ranks"
+	"github.com/capstan-dev/capstan/internal/dialed"
 )
 
 // Transports are connections to other servers. Answers are neither decompressed nor
-// followed.
-//
-// Invariant: open has every connection that was dialed and is not closed; after Close there
-// are none, and none is dialed.
+// followed. After Close there are no connections, and none is made.
 type Transports struct {
 	Requests *http.Transport // HTTP/2 where the server has it
 	Upgrades *http.Transport // HTTP/1.1, which can change to another protocol
 
-	mu     ranks.Mutex[ranks.Leaf]
-	open   map[*dialed]bool
-	closed bool
+	conns  dialed.Conns
+	closed atomic.Bool
 }
 
-// dialed is a connection of Transports.
-type dialed struct {
-	net.Conn
-	of *Transports
-}
-
-// Close implements net.Conn.
-func (d *dialed) Close() error {
-	d.of.mu.Lock()
-	delete(d.of.open, d)
-	d.of.mu.Unlock()
-	return d.Conn.Close()
-}
-
-// errClosed refuses connections of closed Transports.
-var errClosed = errors.New("the connections to this server have been closed")
-
-// keep makes a dial function note its connections.
-func (t *Transports) keep(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		d := &dialed{conn, t}
-		t.mu.Lock()
-		late := t.closed
-		if !late {
-			t.open[d] = true
-		}
-		t.mu.Unlock()
-		if late {
-			_ = conn.Close()
-			return nil, errClosed
-		}
-		return d, nil
-	}
-}
-
-// Close closes all connections, also those in use and those that are being dialed. Net/http
-// alone would keep a connection that comes to rest a moment later.
+// Close closes all connections, also those in use and those that are being made.
 func (t *Transports) Close() {
-	t.mu.Lock()
-	t.closed = true
-	open := t.open
-	t.open = nil
-	t.mu.Unlock()
-	for d := range open {
-		_ = d.Conn.Close()
-	}
+	t.closed.Store(true)
+	t.conns.CloseAll()
 	t.CloseIdle()
 }
 
@@ -93,9 +42,10 @@ const (
 func Dialer() *net.Dialer { return &net.Dialer{Timeout: dialTime, KeepAlive: pingTime} }
 
 // NewTransports makes connections with a configuration of TLS.
-func NewTransports(config *tls.Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Transports {
-	t := &Transports{open: map[*dialed]bool{}}
-	dial = t.keep(dial)
+func NewTransports(config *tls.Config, dial dialed.Func) *Transports {
+	t := &Transports{}
+	t.conns.Late = t.closed.Load
+	dial = t.conns.Keep(dial)
 	t.Requests, t.Upgrades = newTransport(config, dial), newTransport(config, dial)
 	t.Upgrades.ForceAttemptHTTP2, t.Upgrades.DisableKeepAlives = false, true
 	t.Upgrades.Protocols = new(http.Protocols)
@@ -103,7 +53,7 @@ func NewTransports(config *tls.Config, dial func(ctx context.Context, network, a
 	return t
 }
 
-func newTransport(config *tls.Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+func newTransport(config *tls.Config, dial dialed.Func) *http.Transport {
 	return &http.Transport{DialContext: dial, TLSClientConfig: config.Clone(), TLSHandshakeTimeout: handshakeTime,
 		ForceAttemptHTTP2: true, DisableCompression: true, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: idleConnections, MaxResponseHeaderBytes: responseHeadSize,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingAnswer}}

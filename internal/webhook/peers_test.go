@@ -275,7 +275,7 @@ func TestHostilePeers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, _ := speak(t, nil, func(p *peer, _ int32) {
+			url, conns := speak(t, nil, func(p *peer, _ int32) {
 				p.AllowIllegalWrites = true
 				if id, _, err := p.ask(); err == nil {
 					do(p, id)
@@ -283,6 +283,9 @@ func TestHostilePeers(t *testing.T) {
 			})
 			if _, err := dial(t, url).Call(t.Context(), Call{Body: []byte("{}"), Timeout: patience}); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v", err)
+			}
+			if n := conns.Load(); n > mostDials {
+				t.Errorf("%d connections", n)
 			}
 		})
 	}
