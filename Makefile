@@ -108,14 +108,14 @@ test-e2e:
 	$(call compile,internal/e2e,-test)
 	go -C internal/e2e test -count 1 -parallel 3 -timeout 40m ./...
 test-differ:
-	$(call compile,internal/differ,-test)
-	go -C internal/differ test -timeout 15m ./...
+	$(call compile,tools/differ,-test)
+	go -C tools/differ test -timeout 15m ./...
 test-rules:
-	$(call compile,internal/differ/rules,-test)
-	go -C internal/differ/rules test -timeout 15m ./...
+	$(call compile,tools/differ/rules,-test)
+	go -C tools/differ/rules test -timeout 15m ./...
 test-storm:
-	$(call compile,internal/storm,-test)
-	go -C internal/storm test -timeout 15m ./...
+	$(call compile,tools/storm,-test)
+	go -C tools/storm test -timeout 15m ./...
 
 CLIENTS := $(CURDIR)/.tmp/clients
 OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
@@ -153,27 +153,27 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticche
 	@files=$$(gofmt -l client examples generator internal kit nodeapi object openapi schemas server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go -C internal/e2e vet ./...
-	go -C internal/differ vet ./...
-	go -C internal/differ/rules vet ./...
-	go -C internal/storm vet ./...
-	go -C internal/tools vet ./...
+	go -C tools/differ vet ./...
+	go -C tools/differ/rules vet ./...
+	go -C tools/storm vet ./...
+	go -C tools/pinned vet ./...
 	$(TOOLS)/staticcheck ./...
 	@all=$$($(TOOLS)/deadcode ./...); dead=$$(grep -v '$(CALLED)' <<< "$$all" || true); \
 	if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi
 	go test ./internal/lint
 
-$(TOOLS)/staticcheck: internal/tools/go.mod
-	go -C internal/tools build -o $@ honnef.co/go/tools/cmd/staticcheck
+$(TOOLS)/staticcheck: tools/pinned/go.mod
+	go -C tools/pinned build -o $@ honnef.co/go/tools/cmd/staticcheck
 
-$(TOOLS)/deadcode: internal/tools/go.mod
-	go -C internal/tools build -o $@ golang.org/x/tools/cmd/deadcode
+$(TOOLS)/deadcode: tools/pinned/go.mod
+	go -C tools/pinned build -o $@ golang.org/x/tools/cmd/deadcode
 
-$(TOOLS)/govulncheck: internal/tools/go.mod
-	go -C internal/tools build -o $@ golang.org/x/vuln/cmd/govulncheck
+$(TOOLS)/govulncheck: tools/pinned/go.mod
+	go -C tools/pinned build -o $@ golang.org/x/vuln/cmd/govulncheck
 
 .PHONY: picture
 picture: ## Draw internal/lint/layers.svg, the groups of packages and their imports
-	go -C internal/tools run ./layers ../..
+	go -C tools/pinned run ./layers ../..
 
 .PHONY: vulncheck
 vulncheck: $(TOOLS)/govulncheck ## List known vulnerabilities that the code can reach (asks vuln.go.dev)
@@ -182,7 +182,7 @@ vulncheck: $(TOOLS)/govulncheck ## List known vulnerabilities that the code can 
 .PHONY: lines
 lines: ## Count hand-written lines: Go, tests separately, and documents
 	@code() { git ls-files "$$@" | grep '\.go$$' | grep -v '^\(internal/\)\?gen/'; }; total() { xargs cat | wc -l; }; \
-	for d in server internal generator client value .; do \
+	for d in server internal generator client value tools .; do \
 	  printf '%-12s%7d   tests %7d\n' $${d/#./all} $$(code $$d | grep -v '_test\.go$$' | total) $$(code $$d | grep '_test\.go$$' | total); done; \
 	printf '%-12s%7d\n' documents $$(git ls-files openapi schemas | grep -v '^openapi/released/\|^schemas/examples/' | total)
 
@@ -200,19 +200,19 @@ DIFFER := $(CURDIR)/.tmp/differ
 
 .PHONY: differ
 differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to kube-apiserver 1.25 and to this server, and list what differs
-	go -C internal/differ build -o $(TOOLS)/differ .
+	go -C tools/differ build -o $(TOOLS)/differ .
 	@echo "SEED=$(SEED) N=$(N)"
-	$(TOOLS)/differ run -start-reference $(REFERENCE) -start-server $(BIN) -accepted internal/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
+	$(TOOLS)/differ run -start-reference $(REFERENCE) -start-server $(BIN) -accepted tools/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
 
 $(REFERENCE)/kube-apiserver:
-	internal/differ/reference/build.sh $(REFERENCE)
+	tools/differ/reference/build.sh $(REFERENCE)
 
 STORM := $(CURDIR)/.tmp/storm
 
 .PHONY: storm
 storm: ## Have many clients use a server at once for TIME, by programs of SEED and the next ones, and judge what they saw (RACE=1 needs a C compiler)
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(if $(RACE),-race) -tags invariants -o $(TOOLS)/capstan-storm ./server/cmd/capstan
-	go -C internal/storm build -o $(TOOLS)/storm .
+	go -C tools/storm build -o $(TOOLS)/storm .
 	@echo "SEED=$(SEED) TIME=$(TIME)"
 	@ulimit -n "$$(ulimit -Hn)"; $(TOOLS)/storm -server $(TOOLS)/capstan-storm -seed $(SEED) -time $(TIME) -out $(STORM) $(STORMFLAGS)
 
@@ -220,21 +220,21 @@ MUTANT ?=
 
 .PHONY: storm-mutants
 storm-mutants: ## Plant mistakes into the server, one at a time (MUTANT=name for one), and see that the storm finds each within five minutes (SEED)
-	@test -e internal/storm/testdata/mutants/$(addsuffix .yaml,$(MUTANT))
+	@test -e tools/storm/testdata/mutants/$(addsuffix .yaml,$(MUTANT))
 	@echo "SEED=$(SEED)"
-	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 CAPSTAN_SEED=$(SEED) go -C internal/storm test -count 1 -v -timeout 4h -run '^TestMutants$$/^$(or $(MUTANT),.*)$$' .
+	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 CAPSTAN_SEED=$(SEED) go -C tools/storm test -count 1 -v -timeout 4h -run '^TestMutants$$/^$(or $(MUTANT),.*)$$' .
 
 .PHONY: bench
 bench: ## Run the Go benchmarks, in the form that benchstat reads
 	go test -run '^$$' -bench . -benchmem -count 3 -timeout 20m ./internal/... ./server/...
 
 .PHONY: bench-scale
-bench-scale: ## Measure large stores, 10,000 idle watches and the latency of announcements, and draw internal/bench/scale.svg (some minutes; OBJECTS)
-	@ulimit -n "$$(ulimit -Hn)"; FIGURE=$(CURDIR)/internal/bench/scale.svg CAPSTAN_STRESS=1 go test -v -count 1 -timeout 30m ./internal/bench/scale
+bench-scale: ## Measure large stores, 10,000 idle watches and the latency of announcements, and draw tools/bench/scale.svg (some minutes; OBJECTS)
+	@ulimit -n "$$(ulimit -Hn)"; FIGURE=$(CURDIR)/tools/bench/scale.svg CAPSTAN_STRESS=1 go test -v -count 1 -timeout 30m ./tools/bench/scale
 
 .PHONY: bench-floor
 bench-floor: ## Measure the cost of each kind of request as a multiple of that of a bare HTTPS server (ROUNDS, OPERATIONS, SETTINGS, ROWS)
-	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m -run TestFloor ./internal/bench/scale
+	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m -run TestFloor ./tools/bench/scale
 
 .PHONY: soak
 soak: ## Keep watches and informers on the real binary, in real time, for SOAKTIME (10m, 2h, ...)

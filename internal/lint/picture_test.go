@@ -15,7 +15,7 @@ func TestPictureIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := exec.Command("go", "-C", "../tools", "run", "./layers", "-print", "../..").Output()
+	want, err := exec.Command("go", "-C", "../../tools/pinned", "run", "./layers", "-print", "../..").Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		t.Fatalf("the picture of the layers cannot be drawn: %s", exit.Stderr)
 	}

@@ -33,7 +33,7 @@ var longFunctions = map[string]struct {
 	"internal/apply/merge.go: mergeItems":              {66, "one walk over two lists, with what it remembers"},
 	"internal/codec/binary_value.go: wrapped":          {63, "a case for each form of a value"},
 	"internal/codec/binary_write_value.go: message":    {62, "a case for each form of a value"},
-	"internal/differ/gen/enrich.go: make":              {66, "a case for each type of a schema"},
+	"tools/differ/gen/enrich.go: make":                 {66, "a case for each type of a schema"},
 	"internal/document/stored.go: object":              {65, "the inner loop of reads: a call per member would be seen in the figures"},
 	"internal/document/stored.go: value":               {62, "the inner loop of reads: a call per member would be seen in the figures"},
 	"internal/patch/item.go: merge":                    {72, "one walk over two lists, with what it remembers"},

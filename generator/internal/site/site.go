@@ -43,7 +43,7 @@ var guides = []guide{
 	{"LIBRARIES.md", "libraries.html", "Libraries", ""},
 	{"GLOSSARY.md", "glossary.html", "Glossary", ""},
 	{"SECURITY.md", "security.html", "Security", ""},
-	{"internal/bench/RESULTS.md", "figures.html", "Figures", ""},
+	{"tools/bench/RESULTS.md", "figures.html", "Figures", ""},
 }
 
 // Page is one file of the site.

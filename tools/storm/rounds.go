@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/tools/storm/area"
+	"github.com/capstan-dev/capstan/tools/storm/program"
+	"github.com/capstan-dev/capstan/tools/storm/promise"
+)
+
+type options struct {
+	binary, out, where string
+	seed               uint64
+	time, shrink       time.Duration
+	size               area.Size
+	areas              []string
+}
+
+// rounds runs rounds until the time is over, and returns how many had findings.
+func (o *options) rounds(ctx context.Context) (failed int, err error) {
+	for end, seed := time.Now().Add(o.time), o.seed; ctx.Err() == nil && (seed == o.seed || time.Now().Before(end)); seed++ {
+		p := area.Draw(seed, o.size, o.areas)
+		if o.where != "" {
+			p.Memory = o.where == "memory"
+		}
+		dir := filepath.Join(o.out, fmt.Sprint(seed))
+		began := time.Now()
+		found, summary, err := o.judge(ctx, p, dir)
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", p, err)
+		}
+		fmt.Printf("%s: %s, %d findings in %s\n", p, summary, len(found), time.Since(began).Round(100*time.Millisecond))
+		if len(found) == 0 {
+			continue
+		}
+		failed++
+		show(found)
+		if o.shrink > 0 && ctx.Err() == nil {
+			o.smaller(ctx, p, found, dir)
+		}
+	}
+	return failed, nil
+}
+
+// judge runs a program and checks the promises. The files stay when there are findings.
+func (o *options) judge(ctx context.Context, p program.Program, dir string) ([]promise.Violation, string, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, "", err
+	}
+	r, err := storm(ctx, p, o.binary, dir)
+	if err != nil {
+		return nil, "", err
+	}
+	found := promise.Check(r)
+	if len(found) == 0 {
+		err = os.RemoveAll(dir)
+	}
+	return found, fmt.Sprintf("%d calls, %d changes, %d watches", len(r.Calls), len(r.Tape), len(r.History.Watches)), err
+}
+
+func show(found []promise.Violation) {
+	for _, v := range found {
+		fmt.Println("  " + strings.ReplaceAll(v.String(), "\n", "\n    "))
+	}
+}
