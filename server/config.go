@@ -18,7 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/controllers"
+	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
@@ -142,7 +142,7 @@ type (
 	// Features turns features, versions and resources on and off.
 	Features = options.Config
 	// Background is about what the server does by itself.
-	Background = controllers.Settings
+	Background = background.Settings
 )
 
 // Defaults of Config that other code uses too.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/tracing"
-	"github.com/capstan-dev/capstan/server/internal/controllers"
+	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 )
 
@@ -53,7 +53,7 @@ type durations struct {
 	// Spans are the times of traces; zero for those of OpenTelemetry.
 	Spans tracing.Pauses
 
-	controllers.Pauses
+	background.Pauses
 }
 
 var productionDurations = durations{
@@ -76,7 +76,7 @@ var productionDurations = durations{
 
 	ExtensionServers: extensions.Times{Check: 30 * time.Second, Retry: 100 * time.Millisecond, Attempt: 5 * time.Second, Stagger: 250 * time.Millisecond, Discovery: 5 * time.Second},
 
-	Pauses: controllers.Pauses{
+	Pauses: background.Pauses{
 		FlowControl:   time.Minute,
 		OwnService:    10 * time.Second,
 		Extensions:    time.Minute,

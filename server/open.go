@@ -15,8 +15,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/conns"
-	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
@@ -25,12 +25,12 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/outbound"
-	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/serve"
 	"github.com/capstan-dev/capstan/server/internal/stream"
@@ -112,7 +112,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	definitions, err := registrar.Open(ctx, registrar.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
+	definitions, err := custom.Open(ctx, custom.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
 		Objects: s.objects, Rows: rows, Hub: hub, Logger: s.log, Retry: cfg.durations.Retry, Idle: cfg.durations.Types})
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.closeLater(elsewhere.Close)
 
 	// The server's own activities.
-	s.controllers = controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
+	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
 		Keys: s.keys, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets, Quotas: s.admitting.quotas})
 	if err = s.controllers.CreateNamespaces(ctx); err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
-	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
@@ -53,7 +53,7 @@ type Server struct {
 	admitting   *admitting
 	objects     *objects.Objects
 	headers     *index.Index
-	controllers *controllers.Controllers
+	controllers *background.Controllers
 	limits      *request.Limits
 	flow        *flowcontrol.Control // nil without priority and fairness
 	env         *request.Env

@@ -12,9 +12,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
-	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -97,7 +97,7 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 		if err != nil {
 			return nil, err
 		}
-		return registrar.Kinds(ctx, s, definitionsRow(snapshot), rows)
+		return custom.Kinds(ctx, s, definitionsRow(snapshot), rows)
 	}
 	return operate.MigrateStore(ctx, c.DataDir, cipher, stored.NewKinds(snapshot), custom, report)
 }

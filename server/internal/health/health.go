@@ -10,8 +10,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/controllers"
 )
 
 // Config holds the parts that the checks look at.
@@ -19,7 +19,7 @@ type Config struct {
 	Clock       func() time.Time
 	Store       store.Store
 	Catalog     *catalog.Catalog
-	Controllers *controllers.Controllers
+	Controllers *background.Controllers
 	Cipher      *encryption.Cipher // nil for none
 	// KeysReload has one check for all key services, whose number may change.
 	KeysReload bool

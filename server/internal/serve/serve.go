@@ -14,7 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/health"
-	"github.com/capstan-dev/capstan/server/internal/registrar"
+	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
@@ -34,7 +34,7 @@ type Config struct {
 	Authn       authn.Authenticator
 	Authz       authz.Authorizer
 	Flow        *flowcontrol.Control // nil without priority and fairness
-	Definitions *registrar.Follower
+	Definitions *custom.Follower
 	Health      *health.Health
 	Verbs       *verbs.Verbs
 	Endpoints   *endpoints.Endpoints

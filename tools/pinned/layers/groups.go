@@ -20,7 +20,7 @@ var groups = []group{
 	{"requests", "from the path to the answer", 1, 0, 12,
 		in(rooms, "serve", "endpoints", "verbs", "request", "extensions", "outbound", "stream", "conns", "health")},
 	{"background", "what the server does by itself", 2, 0, 12,
-		in(rooms, "controllers", "registrar", "operate")},
+		in(rooms, "background", "kinds/custom", "operate")},
 	{"policies and webhooks", "admission by stored objects", 3, 0, 6,
 		in(rooms, "admission/policies", "admission/webhooks", "admission/matching", "admission/quota")},
 	{"identity", "users, their rights and shares", 3, 6, 12,

@@ -16,7 +16,7 @@
 // charge or count it twice, and an abandoned write has charged nothing. In 1.25 the status is
 // written before the object, and stays when the write of the object fails.
 //
-// The controller gives back (server/internal/controllers/resourcequota.go). It counts the objects
+// The controller gives back (server/internal/background/resourcequota.go). It counts the objects
 // in one view of the store, and adds the difference from the status in that view to the present
 // status, since creates are charged meanwhile. A resource name that the status does not bound yet
 // is counted, and stored while nothing was created since. Where objects are created all the time

@@ -1,4 +1,4 @@
-package registrar
+package custom
 
 import (
 	"github.com/capstan-dev/capstan/internal/api"

@@ -1,4 +1,4 @@
-package registrar
+package custom
 
 import (
 	"context"

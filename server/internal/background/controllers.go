@@ -1,6 +1,6 @@
-// Package controllers holds the server's own activities: the objects of every cluster,
+// Package background holds the server's own activities: the objects of every cluster,
 // its own service and registrations, repairs, and the controllers' way to write.
-package controllers
+package background
 
 import (
 	"context"
