@@ -26,7 +26,9 @@ func (x *Endpoints) askAgent(r *request.Request, at place, path string, query ur
 		return unavailable(at.failure.Error())
 	}
 	to := &url.URL{Scheme: "https", Host: net.JoinHostPort(at.host, at.port), Path: path, RawQuery: query.Encode()}
-	err := x.send(r, outbound.Trip{Transports: x.agents.Transports(insecure), Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
+	by := x.agents.Begin(insecure)
+	defer by.End()
+	err := x.send(r, outbound.Trip{Transports: by.Transports, Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL, p.Out.Host = to, to.Host
 		p.SetXForwarded()
 	}})
@@ -115,7 +117,9 @@ func (x *Endpoints) proxy(r *request.Request) error {
 			return unavailable(err.Error())
 		}
 		if port == "" || port == agent {
-			port, to.Scheme, by = agent, "https", x.agents.Transports(false)
+			lease := x.agents.Begin(false)
+			defer lease.End()
+			port, to.Scheme, by = agent, "https", lease.Transports
 		}
 		to.Host = net.JoinHostPort(host, port)
 	}

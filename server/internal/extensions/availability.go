@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/server/internal/outbound"
 )
 
 // check finds out whether an extension server is available: its service has a server,
@@ -73,8 +74,8 @@ func (x *Extensions) attempt(ctx context.Context, s *server) error {
 		return err
 	}
 	url := "https://" + address + "/apis/" + s.APIVersion()
-	by := s.way.checks.transports(x.cfg.Certificate())
-	defer by.ended()
+	by := s.way.checks.Begin(x.cfg.Certificate())
+	defer by.End()
 	resp, err := x.get(ctx, by, url, "")
 	if err == nil {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
@@ -100,14 +101,14 @@ func lasting(err error) string {
 }
 
 // get requests a document of an extension server, unless it still has the entity tag.
-func (x *Extensions) get(ctx context.Context, by *transports, url, tag string) (*http.Response, error) {
+func (x *Extensions) get(ctx context.Context, by *outbound.Lease, url, tag string) (*http.Response, error) {
 	return x.request(ctx, http.MethodGet, by, url, tag)
 }
 
 // request sends a request of this server's own. A redirect is an answer like others.
-func (x *Extensions) request(ctx context.Context, method string, by *transports, url, tag string) (*http.Response, error) {
-	if by.err != nil {
-		return nil, by.err
+func (x *Extensions) request(ctx context.Context, method string, by *outbound.Lease, url, tag string) (*http.Response, error) {
+	if by.Err != nil {
+		return nil, by.Err
 	}
 	q, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {

@@ -108,8 +108,8 @@ func (x *Extensions) readAll(ctx context.Context, s *server, before *documents) 
 // get requests a document of at most so many bytes. A nil text without an error means
 // that it is as before: it still has the entity tag.
 func (r *reader) get(ctx context.Context, path, tag string, most int64) (text []byte, newTag string, err error) {
-	by := r.of.way.transports(r.x.cfg.Certificate())
-	defer by.ended()
+	by := r.of.way.requests.Begin(r.x.cfg.Certificate())
+	defer by.End()
 	resp, err := r.x.get(ctx, by, "https://"+r.address+path, tag)
 	if err != nil {
 		return nil, "", err

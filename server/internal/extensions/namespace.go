@@ -119,8 +119,8 @@ func (x *Extensions) ask(ctx context.Context, s *server, method, path string) ([
 	if err != nil {
 		return nil, err
 	}
-	by := s.way.transports(x.cfg.Certificate())
-	defer by.ended()
+	by := s.way.requests.Begin(x.cfg.Certificate())
+	defer by.End()
 	resp, err := x.request(ctx, method, by, "https://"+address+path, "")
 	if err != nil {
 		return nil, err

@@ -24,10 +24,10 @@ func (x *Extensions) Serve(r *request.Request) error {
 	if s == nil || s.available.status != "True" {
 		return refuse(r, http.StatusServiceUnavailable, "service unavailable")
 	}
-	made := s.way.transports(x.cfg.Certificate())
-	defer made.ended()
-	if made.err != nil {
-		return refuse(r, http.StatusInternalServerError, made.err.Error())
+	made := s.way.requests.Begin(x.cfg.Certificate())
+	defer made.End()
+	if made.Err != nil {
+		return refuse(r, http.StatusInternalServerError, made.Err.Error())
 	}
 	address, err := x.cfg.Backends.Resolve(r.Context, s.at.namespace, s.at.name, s.at.port)
 	if err != nil {
@@ -60,7 +60,7 @@ func refuse(r *request.Request, code int, text string) error {
 }
 
 // forward sends a request to an address and the answer back.
-func (x *Extensions) forward(r *request.Request, made *transports, address string) error {
+func (x *Extensions) forward(r *request.Request, made *outbound.Lease, address string) error {
 	ctx := r.Context
 	if r.Discovers() {
 		var cancel context.CancelFunc

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 )
 
@@ -46,16 +45,18 @@ type Agents struct {
 	dialer   *net.Dialer
 	pods     *Transports
 
-	mu         ranks.Mutex[ranks.Leaf]
-	made       *pki.AgentTrust // of the transports below
-	verified   *Transports
-	unverified *Transports
+	verified   *Lane[*pki.AgentTrust]
+	unverified *Lane[*pki.AgentTrust]
 }
 
 // NewAgents makes connections by the present trust.
 func NewAgents(settings AgentSettings, trust func() *pki.AgentTrust) *Agents {
 	a := &Agents{settings: settings, trust: trust, dialer: Dialer()}
 	a.dialer.Control = a.permit
+	a.verified = NewLane(func(trust *pki.AgentTrust) (*Transports, error) {
+		return a.connect(trust, trust.Authorities == nil), nil
+	}) // without authorities unverified, as in 1.25
+	a.unverified = NewLane(func(trust *pki.AgentTrust) (*Transports, error) { return a.connect(trust, true), nil })
 	a.pods = NewTransports(&tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, a.dialer.DialContext) //nolint:gosec // nobody vouches for pods
 	return a
 }
@@ -93,31 +94,24 @@ func (a *Agents) permit(_, address string, _ syscall.RawConn) error {
 // Pods are connections to pods and to other servers on nodes.
 func (a *Agents) Pods() *Transports { return a.pods }
 
-// Transports are connections to agents. insecure ones do not verify their certificates.
-func (a *Agents) Transports(insecure bool) *Transports {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if trust := a.trust(); trust != a.made {
-		if a.made != nil {
-			a.verified.CloseIdle()
-			a.unverified.CloseIdle()
-		}
-		config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trust.Authorities, InsecureSkipVerify: trust.Authorities == nil} //nolint:gosec // without authorities, as in 1.25
-		if trust.Certificate != nil {
-			config.Certificates = []tls.Certificate{*trust.Certificate}
-		}
-		a.made, a.verified = trust, a.transports(config)
-		config.RootCAs, config.InsecureSkipVerify = nil, true
-		a.unverified = a.transports(config)
-	}
+// Begin begins a request to an agent with the present credentials. An insecure one does not
+// verify the agent's certificate.
+func (a *Agents) Begin(insecure bool) *Lease {
 	if insecure {
-		return a.unverified
+		return a.unverified.Begin(a.trust())
 	}
-	return a.verified
+	return a.verified.Begin(a.trust())
 }
 
-// transports are connections to agents with a configuration of TLS.
-func (a *Agents) transports(config *tls.Config) *Transports {
+// connect makes transports to agents.
+func (a *Agents) connect(trust *pki.AgentTrust, insecure bool) *Transports {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // as the caller wants
+	if !insecure {
+		config.RootCAs = trust.Authorities
+	}
+	if trust.Certificate != nil {
+		config.Certificates = []tls.Certificate{*trust.Certificate}
+	}
 	dialer := *a.dialer
 	dialer.Timeout = a.settings.KubeletTimeout
 	t := NewTransports(config, dialer.DialContext)

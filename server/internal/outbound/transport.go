@@ -24,7 +24,8 @@ type Transports struct {
 func (t *Transports) Close() {
 	t.closed.Store(true)
 	t.conns.CloseAll()
-	t.CloseIdle()
+	t.Requests.CloseIdleConnections()
+	t.Upgrades.CloseIdleConnections()
 }
 
 // The bounds of connections to other servers.
@@ -57,10 +58,4 @@ func newTransport(config *tls.Config, dial dialed.Func) *http.Transport {
 	return &http.Transport{DialContext: dial, TLSClientConfig: config.Clone(), TLSHandshakeTimeout: handshakeTime,
 		ForceAttemptHTTP2: true, DisableCompression: true, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: idleConnections, MaxResponseHeaderBytes: responseHeadSize,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingAnswer}}
-}
-
-// CloseIdle closes the connections that are not in use.
-func (t *Transports) CloseIdle() {
-	t.Requests.CloseIdleConnections()
-	t.Upgrades.CloseIdleConnections()
 }
