@@ -14,7 +14,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // The finalizers by which a delete requests work of the garbage collector.
@@ -130,7 +129,7 @@ func awaitsContent(res *catalog.Row, obj document.Value) bool {
 // end makes the write that removes the object, or marks it as terminating. A removed one is
 // answered as it was, with the finalizers that the delete has dropped.
 func (e *Evaluation) end() (err error) {
-	e.made, e.ending, err = e.s.deletion(e.stored.Row, e.obj, e.current, *e.deletes, e.space)
+	e.made, e.ending, err = e.removal()
 	if err != nil || e.ending != ended || !e.answersObject() {
 		return err
 	}
@@ -161,63 +160,6 @@ func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.V
 		}
 	}
 	return nil
-}
-
-// deletion decides between removing obj now and marking it as terminating, which it does
-// in place.
-func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts DeleteOptions, space *stored.Space) (store.Write, ending, error) {
-	meta := obj.Get("metadata")
-	grace, shortened := int64(0), false
-	terminating := meta.Get("deletionTimestamp").Exists()
-	switch {
-	case awaitsContent(res, obj):
-		return store.Write{}, endsLater, nil
-	case res.Graceful != nil && terminating:
-		if shortened = shortenGrace(meta, opts.Grace); !shortened && timeLeft(meta) > 0 {
-			return store.Write{}, endsLater, nil // the first delete's grace period continues
-		}
-		grace = timeLeft(meta)
-	case res.Graceful != nil:
-		grace = graceOf(res.Resource, obj, opts.Grace)
-	}
-	changed := setPropagation(meta, propagation(res, meta, opts.Propagation)) || shortened
-	if res.Role == api.RoleDefinitions && !terminating {
-		o.holdDefinition(obj)
-	}
-	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0 || IsNamespace(res) && !terminating
-	if wait && !terminating {
-		o.markTerminating(meta, grace)
-		if IsNamespace(res) || res.Role == api.RoleDefinitions {
-			meta.Remove("deletionGracePeriodSeconds")
-		}
-		if n, ok := meta.Get("generation").Int(); ok && n > 0 && res.Role != api.RoleDefinitions {
-			meta.SetInt("generation", n+1)
-		}
-		changed = true
-	}
-	if wait && IsNamespace(res) {
-		changed = true
-		obj.SetObject("status").SetString("phase", "Terminating")
-	}
-	if wait && !changed {
-		return store.Write{}, endsLater, nil
-	}
-	ends := !wait && res.Graceful != nil && (shortened || !terminating) // its grace period was zero
-	if ends && !terminating {
-		o.markTerminating(meta, grace)
-	}
-	if !wait && !ends {
-		value, err := stored.Last(current, space)
-		return store.Write{Op: store.OpDelete, Value: value}, ended, err
-	}
-	value, err := o.seal(res, obj, space)
-	switch {
-	case err != nil, wait && stored.Unchanged(value, current):
-		return store.Write{}, endsLater, err
-	case wait:
-		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsLater, nil
-	}
-	return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsNext, nil
 }
 
 // propagation is the policy of a delete: the requested one, otherwise the one that the
