@@ -29,6 +29,20 @@ func TestCustomKindNamesMediaTypes(t *testing.T) {
 	}
 }
 
+// An object of another kind than its path has its whole objects and sets checked all the same.
+func TestInsideOfAnotherKind(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","properties":{"spec":{"type":"object","properties":{
+		"whole":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"spec":{"type":"string"}}},
+		"set":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"}}}}}`, "")
+	gadget := strings.Replace(widget("a", `,"spec":{"whole":{"kind":"A"},"set":["b","b"]}`), "Widget", "Gadget", 1)
+	got := h.send("POST", shopWidgets, "", []byte(gadget))
+	want := `[kind: Invalid value: \"Gadget\": must be Widget, spec.whole.apiVersion: Required value: must not be empty, spec.set[1]: Duplicate value: \"b\"]`
+	if got.code != 422 || !strings.Contains(string(got.body), want) {
+		t.Errorf("%d %s, want %s", got.code, got.body, want)
+	}
+}
+
 // Rules see what the schema fills in, also in an object of another kind.
 func TestRulesOfAnotherKind(t *testing.T) {
 	h := startServer(t, nil)

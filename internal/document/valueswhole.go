@@ -13,12 +13,31 @@ func (c *checker) custom(n int32, t *schema.Type, old Value) {
 	w := values{d: c.d, table: c.table, update: c.update}
 	found := w.accept(n, old, w.check(n, t, t.Values, old))
 	c.causes = append(c.causes, found.causes...)
+	c.within(n, t, old)
+}
+
+// within checks the whole objects in a custom object, then its sets and keyed lists.
+func (c *checker) within(n int32, t *schema.Type, old Value) {
+	w := values{d: c.d, table: c.table}
 	if c.table.Wholes {
 		w.inside(n, t, c.wholeObject)
 	}
 	if c.table.Keyed && !c.repeatedBefore(old) {
 		w.inside(n, t, c.distinct)
 	}
+}
+
+// ValidateWithin returns the mistakes of a custom object that is of another kind than its
+// schema: those of the whole objects in it, and elements that its sets and keyed lists
+// repeat. old is the object that an update replaces, or absent.
+func ValidateWithin(obj, old Value) []schema.Cause {
+	table, typ := obj.Type()
+	if table == nil {
+		return nil
+	}
+	c := checker{d: obj.d, table: table, update: old.Exists()}
+	c.within(obj.n, &table.Types[typ], old)
+	return c.causes
 }
 
 // repeatedBefore reports whether there were repeated elements before an update: then they

@@ -17,7 +17,8 @@ var ErrTypeChanged = &api.Error{Code: http.StatusTooManyRequests, Reason: api.Re
 	Message: "the definition of the object has changed while the request was handled; nothing was written, send it again"}
 
 // wrongType is the answer to a custom object of another kind or version than its path: only
-// mistakes in its metadata, of an update, come before, and only broken rules after it.
+// mistakes in its metadata, of an update, come before; after it only those of whole objects in
+// it, elements that are repeated, and broken rules.
 // Others have been refused before.
 func (e *Evaluation) wrongType(t Ref, old document.Value) error {
 	if t.Row.Definition == nil || t.writesStatus() { // which keeps them
@@ -37,7 +38,8 @@ func (e *Evaluation) wrongType(t Ref, old document.Value) error {
 	if !found {
 		group = ""
 	}
-	return api.Invalid(group, obj.Get("kind").Text(), obj.At("metadata", "name").Text(), e.checkRules(t.Row, old, append(commonCauses(t, obj, old), causes...), true))
+	all := slices.Concat(commonCauses(t, obj, old), causes, document.ValidateWithin(obj, old))
+	return api.Invalid(group, obj.Get("kind").Text(), obj.At("metadata", "name").Text(), e.checkRules(t.Row, old, all, true))
 }
 
 // commonCauses are the mistakes in metadata that every update reports first.
