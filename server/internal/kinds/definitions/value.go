@@ -162,12 +162,16 @@ func (c *valueChecker) value(v, s document.Value, at *fieldPath) {
 	if v.IsNull() && s.Get("nullable").Bool() {
 		return
 	}
-	if want := expectedType(s); want != "" && !hasType(v, want) {
+	want := expectedType(s)
+	wrong := want != "" && !hasType(v, want)
+	if wrong {
 		c.Add(schema.CauseTypeInvalid, at.text(), "Invalid value: "+document.Shown(v)+": must be of type "+want)
-		return
 	}
 	if enum := c.part(s).enum; enum != nil && !c.Full() && !enum[string(v.AppendJSON(nil))] {
 		c.Add(schema.CauseNotSupported, at.text(), "Unsupported value: "+document.Shown(v)+": supported values: "+document.Shown(s.Get("enum")))
+	}
+	if wrong { // the bounds of its type do not apply
+		return
 	}
 	switch v.Kind() {
 	case document.String:
