@@ -18,12 +18,11 @@ func (c *checker) custom(n int32, t *schema.Type, old Value) {
 
 // within checks the whole objects in a custom object, then its sets and keyed lists.
 func (c *checker) within(n int32, t *schema.Type, old Value) {
-	w := values{d: c.d, table: c.table}
 	if c.table.Wholes {
-		w.inside(n, t, c.wholeObject)
+		c.inside(n, t, c.wholeObject)
 	}
 	if c.table.Keyed && !c.repeatedBefore(old) {
-		w.inside(n, t, c.distinct)
+		c.inside(n, t, c.distinct)
 	}
 }
 
@@ -48,17 +47,16 @@ func (c *checker) repeatedBefore(old Value) bool {
 		return false
 	}
 	was := checker{d: old.d, table: table}
-	w := values{d: old.d, table: table}
-	w.inside(old.n, &table.Types[typ], was.distinct)
+	was.inside(old.n, &table.Types[typ], was.distinct)
 	return len(was.causes) > 0
 }
 
 // inside visits all values below n of the types in the schema.
-func (w *values) inside(n int32, t *schema.Type, visit func(n int32, t *schema.Type)) {
+func (c *checker) inside(n int32, t *schema.Type, visit func(n int32, t *schema.Type)) {
 	visit(n, t)
-	for m := w.d.children(n); m != 0; m = w.d.nodes[m].next {
-		if typ := w.d.nodes[m].typ; typ >= 0 && w.table.Types[typ].Values != nil {
-			w.inside(m, &w.table.Types[typ], visit)
+	for m := c.d.children(n); m != 0; m = c.d.nodes[m].next {
+		if typ := c.d.nodes[m].typ; typ >= 0 && c.table.Types[typ].Values != nil {
+			c.inside(m, &c.table.Types[typ], visit)
 		}
 	}
 }
