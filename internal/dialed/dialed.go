@@ -13,18 +13,17 @@ import (
 // Func makes a connection, like net.Dialer.DialContext.
 type Func = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Conns is the connections of a client that are open. http.Transport itself closes only
-// those that are idle, and keeps one that becomes idle a moment later.
+// Conns is the open connections of a client, and the number of its requests. http.Transport
+// itself closes only connections that are idle, and keeps one that becomes idle a moment
+// later. It is safe for concurrent use.
 //
-// Invariant: open has every connection that a function of Keep has returned and that is not
-// closed.
+// Invariants: open has every connection that a function of Keep has returned and that is not
+// closed. After Retire there is none while no request is under way.
 type Conns struct {
-	// Late reports whether the client needs no further connections: one that has just been
-	// made is closed. It may be called at any time.
-	Late func() bool
-
-	mu   ranks.Mutex[ranks.Leaf]
-	open map[*conn]bool
+	mu      ranks.Mutex[ranks.Leaf]
+	open    map[*conn]bool
+	users   int // requests that have begun and not ended
+	retired bool
 }
 
 type conn struct {
@@ -40,7 +39,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// ErrLate is the error of a connection that came too late.
+// ErrLate is the error of a connection that no request needs any more.
 var ErrLate = errors.New("the client of this connection has been closed")
 
 // Keep is dial with its connections noted.
@@ -51,16 +50,7 @@ func (c *Conns) Keep(dial Func) Func {
 			return nil, err
 		}
 		kept := &conn{made, c}
-		c.mu.Lock()
-		late := c.Late()
-		if !late {
-			if c.open == nil {
-				c.open = map[*conn]bool{}
-			}
-			c.open[kept] = true
-		}
-		c.mu.Unlock()
-		if late {
+		if !c.add(kept) {
 			_ = made.Close()
 			return nil, ErrLate
 		}
@@ -68,13 +58,56 @@ func (c *Conns) Keep(dial Func) Func {
 	}
 }
 
-// CloseAll closes all connections, also those in use.
-func (c *Conns) CloseAll() {
+// add notes a connection, unless no request needs one any more.
+func (c *Conns) add(kept *conn) bool {
 	c.mu.Lock()
-	open := c.open
-	c.open = nil
+	defer c.mu.Unlock()
+	if c.retired && c.users == 0 {
+		return false
+	}
+	if c.open == nil {
+		c.open = map[*conn]bool{}
+	}
+	c.open[kept] = true
+	return true
+}
+
+// Begin notes a request, whose sender calls End.
+func (c *Conns) Begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.users++
+}
+
+// End notes that the answer to a request has been read, or given up.
+func (c *Conns) End() {
+	c.mu.Lock()
+	c.users--
+	unused := c.takeUnused()
 	c.mu.Unlock()
-	for kept := range open {
+	closeAll(unused)
+}
+
+// Retire has the connections closed when no request uses them: now, or with the End of the
+// last one. Further requests are possible, and their connections are closed in the same way.
+func (c *Conns) Retire() {
+	c.mu.Lock()
+	c.retired = true
+	unused := c.takeUnused()
+	c.mu.Unlock()
+	closeAll(unused)
+}
+
+// takeUnused takes the retired connections that no request uses. mu is held.
+func (c *Conns) takeUnused() (unused map[*conn]bool) {
+	if c.retired && c.users == 0 {
+		unused, c.open = c.open, nil
+	}
+	return unused
+}
+
+func closeAll(conns map[*conn]bool) {
+	for kept := range conns {
 		_ = kept.Conn.Close()
 	}
 }

@@ -24,8 +24,7 @@ func (p *pipe) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 func TestConns(t *testing.T) {
-	p, late := &pipe{}, false
-	conns := Conns{Late: func() bool { return late }}
+	p, conns := &pipe{}, Conns{}
 	dial := conns.Keep(p.dial)
 	get := func() net.Conn {
 		conn, err := dial(t.Context(), "tcp", "a:1")
@@ -34,21 +33,49 @@ func TestConns(t *testing.T) {
 		}
 		return conn
 	}
+	open := func(want int, when string) {
+		t.Helper()
+		if p.open != want || len(conns.open) != want {
+			t.Errorf("%s: %d connections are open, %d are known, want %d", when, p.open, len(conns.open), want)
+		}
+	}
 	first := get()
 	get()
-	if _ = first.Close(); p.open != 1 || len(conns.open) != 1 {
-		t.Errorf("of two connections one was closed: %d are open, %d are known", p.open, len(conns.open))
+	_ = first.Close()
+	open(1, "of two one was closed")
+	conns.Begin()
+	conns.End()
+	open(1, "a request has ended")
+	conns.Begin()
+	conns.Begin()
+	conns.Retire()
+	conns.End()
+	open(1, "of two requests one has ended after the connections were retired")
+	get()
+	open(2, "a request makes a connection after they were retired")
+	conns.End()
+	open(0, "the last request has ended")
+	if _, err := dial(t.Context(), "tcp", "a:1"); !errors.Is(err, ErrLate) {
+		t.Errorf("a late connection: %v", err)
 	}
-	if conns.CloseAll(); p.open != 0 {
-		t.Errorf("%d connections are open", p.open)
-	}
-	_ = get().Close()
-	late = true
-	if _, err := dial(t.Context(), "tcp", "a:1"); !errors.Is(err, ErrLate) || p.open != 0 {
-		t.Errorf("a late connection: %v, %d are open", err, p.open)
-	}
+	open(0, "a connection was late")
+	conns.Begin()
+	get()
+	conns.End()
+	open(0, "a later request has ended")
 	failing := conns.Keep(func(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed })
 	if _, err := failing(t.Context(), "tcp", "a:1"); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
+	}
+}
+
+// Connections that nobody uses are closed when they are retired.
+func TestRetiredUnused(t *testing.T) {
+	p, conns := &pipe{}, Conns{}
+	if _, err := conns.Keep(p.dial)(t.Context(), "tcp", "a:1"); err != nil {
+		t.Fatal(err)
+	}
+	if conns.Retire(); p.open != 0 || len(conns.open) != 0 {
+		t.Errorf("%d connections are open, %d are known", p.open, len(conns.open))
 	}
 }

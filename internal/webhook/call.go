@@ -32,8 +32,8 @@ type Call struct {
 // call's time-out, or when ctx ends. Errors have the words of 1.25: about the connection,
 // or the webhook's own about a failure.
 func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
-	c.calls.Add(1)
-	defer c.done()
+	c.conns.Begin()
+	defer c.conns.End()
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, dials{}, new(atomic.Int32)), call.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address+"?timeout="+call.Timeout.String(), bytes.NewReader(call.Body))

@@ -68,8 +68,6 @@ type Client struct {
 	as      *Credentials      // nil for none
 	send    http.RoundTripper // with credentials of a program
 	conns   dialed.Conns
-	calls   atomic.Int64
-	closed  atomic.Bool
 }
 
 // New makes a client; it does not connect. resolver is for services.
@@ -90,7 +88,6 @@ func New(target Target, resolver Resolver) (*Client, error) {
 		}
 	}
 	c := &Client{address: at.String(), as: target.Credentials}
-	c.conns.Late = func() bool { return c.closed.Load() && c.calls.Load() == 0 }
 	transport := &http.Transport{
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    dialFor,
@@ -141,18 +138,7 @@ func counted(dial dialed.Func) dialed.Func {
 
 // Close closes the connections: now, or at the end of the calls that are under way. Further
 // calls are possible; each closes its connection.
-func (c *Client) Close() {
-	c.calls.Add(1)
-	c.closed.Store(true)
-	c.done()
-}
-
-// done ends a call.
-func (c *Client) done() {
-	if c.calls.Add(-1) == 0 && c.closed.Load() {
-		c.conns.CloseAll()
-	}
-}
+func (c *Client) Close() { c.conns.Retire() }
 
 // address is the URL of the webhook. That of a service has the name by which its
 // certificate is verified.

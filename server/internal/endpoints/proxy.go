@@ -28,7 +28,7 @@ func (x *Endpoints) askAgent(r *request.Request, at place, path string, query ur
 	to := &url.URL{Scheme: "https", Host: net.JoinHostPort(at.host, at.port), Path: path, RawQuery: query.Encode()}
 	by := x.agents.Begin(insecure)
 	defer by.End()
-	err := x.send(r, outbound.Trip{Transports: by.Transports, Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
+	err := x.send(r, outbound.Trip{Transports: by, Modify: modify, Rewrite: func(p *httputil.ProxyRequest) {
 		p.Out.URL, p.Out.Host = to, to.Host
 		p.SetXForwarded()
 	}})
@@ -117,9 +117,8 @@ func (x *Endpoints) proxy(r *request.Request) error {
 			return unavailable(err.Error())
 		}
 		if port == "" || port == agent {
-			lease := x.agents.Begin(false)
-			defer lease.End()
-			port, to.Scheme, by = agent, "https", lease.Transports
+			port, to.Scheme, by = agent, "https", x.agents.Begin(false)
+			defer by.End()
 		}
 		to.Host = net.JoinHostPort(host, port)
 	}

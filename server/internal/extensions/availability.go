@@ -101,12 +101,12 @@ func lasting(err error) string {
 }
 
 // get requests a document of an extension server, unless it still has the entity tag.
-func (x *Extensions) get(ctx context.Context, by *outbound.Lease, url, tag string) (*http.Response, error) {
+func (x *Extensions) get(ctx context.Context, by *outbound.Transports, url, tag string) (*http.Response, error) {
 	return x.request(ctx, http.MethodGet, by, url, tag)
 }
 
 // request sends a request of this server's own. A redirect is an answer like others.
-func (x *Extensions) request(ctx context.Context, method string, by *outbound.Lease, url, tag string) (*http.Response, error) {
+func (x *Extensions) request(ctx context.Context, method string, by *outbound.Transports, url, tag string) (*http.Response, error) {
 	if by.Err != nil {
 		return nil, by.Err
 	}

@@ -60,14 +60,14 @@ func refuse(r *request.Request, code int, text string) error {
 }
 
 // forward sends a request to an address and the answer back.
-func (x *Extensions) forward(r *request.Request, made *outbound.Lease, address string) error {
+func (x *Extensions) forward(r *request.Request, made *outbound.Transports, address string) error {
 	ctx := r.Context
 	if r.Discovers() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, x.cfg.Times.Discovery)
 		defer cancel()
 	}
-	err := x.cfg.Forwarder.Send(ctx, outbound.Trip{Request: r, Transports: made.Transports,
+	err := x.cfg.Forwarder.Send(ctx, outbound.Trip{Request: r, Transports: made,
 		Rewrite: func(p *httputil.ProxyRequest) { rewrite(p, r, address) }, Modify: x.modify})
 	return failed(r, err)
 }

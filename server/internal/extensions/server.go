@@ -50,16 +50,16 @@ func (w *way) close() {
 }
 
 // connect makes transports to the server, with a client certificate, nil for none.
-func (d *destination) connect(certificate *tls.Certificate) (*outbound.Transports, error) {
+func (d *destination) connect(certificate *tls.Certificate) *outbound.Transports {
 	config := &tls.Config{ServerName: d.name + "." + d.namespace + ".svc", InsecureSkipVerify: d.insecure, MinVersion: tls.VersionTLS12} //nolint:gosec // as the API service says
 	if len(d.authorities) > 0 && !d.insecure {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(d.authorities) {
-			return nil, errors.New("unable to load root certificates: unable to parse bytes as PEM block")
+			return &outbound.Transports{Err: errors.New("unable to load root certificates: unable to parse bytes as PEM block")}
 		}
 	}
 	if certificate != nil {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
-	return outbound.NewTransports(config, outbound.Dialer().DialContext), nil
+	return outbound.NewTransports(config, outbound.Dialer().DialContext)
 }

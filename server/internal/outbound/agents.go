@@ -53,10 +53,10 @@ type Agents struct {
 func NewAgents(settings AgentSettings, trust func() *pki.AgentTrust) *Agents {
 	a := &Agents{settings: settings, trust: trust, dialer: Dialer()}
 	a.dialer.Control = a.permit
-	a.verified = NewLane(func(trust *pki.AgentTrust) (*Transports, error) {
-		return a.connect(trust, trust.Authorities == nil), nil
-	}) // without authorities unverified, as in 1.25
-	a.unverified = NewLane(func(trust *pki.AgentTrust) (*Transports, error) { return a.connect(trust, true), nil })
+	a.verified = NewLane(func(trust *pki.AgentTrust) *Transports {
+		return a.connect(trust, trust.Authorities == nil) // without authorities unverified, as in 1.25
+	})
+	a.unverified = NewLane(func(trust *pki.AgentTrust) *Transports { return a.connect(trust, true) })
 	a.pods = NewTransports(&tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, a.dialer.DialContext) //nolint:gosec // nobody vouches for pods
 	return a
 }
@@ -95,8 +95,8 @@ func (a *Agents) permit(_, address string, _ syscall.RawConn) error {
 func (a *Agents) Pods() *Transports { return a.pods }
 
 // Begin begins a request to an agent with the present credentials. An insecure one does not
-// verify the agent's certificate.
-func (a *Agents) Begin(insecure bool) *Lease {
+// verify the agent's certificate. Its sender calls End.
+func (a *Agents) Begin(insecure bool) *Transports {
 	if insecure {
 		return a.unverified.Begin(a.trust())
 	}

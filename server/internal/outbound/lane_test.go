@@ -13,8 +13,8 @@ import (
 )
 
 func newTestLane() *Lane[*tls.Certificate] {
-	return NewLane(func(*tls.Certificate) (*Transports, error) {
-		return NewTransports(&tls.Config{InsecureSkipVerify: true}, Dialer().DialContext), nil //nolint:gosec // for tests
+	return NewLane(func(*tls.Certificate) *Transports {
+		return NewTransports(&tls.Config{InsecureSkipVerify: true}, Dialer().DialContext) //nolint:gosec // for tests
 	})
 }
 
@@ -80,7 +80,7 @@ func TestConnectionsEndWithTheirLane(t *testing.T) {
 			defer s.Close()
 			defer s.CloseClientConnections()
 			l := newTestLane()
-			send := func(by *Lease) {
+			send := func(by *Transports) {
 				defer by.End()
 				resp, err := (&http.Client{Transport: by.Requests}).Get(s.URL)
 				if err != nil {

@@ -4,29 +4,23 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/dialed"
 )
 
 // Transports are connections to other servers. Answers are neither decompressed nor
-// followed. After Close there are no connections, and none is made.
+// followed.
 type Transports struct {
-	Requests *http.Transport // HTTP/2 where the server has it
-	Upgrades *http.Transport // HTTP/1.1, which can change to another protocol
+	Requests *http.Transport // HTTP/2 where the server has it; nil with Err
+	Upgrades *http.Transport // HTTP/1.1, which can change to another protocol; nil with Err
+	Err      error           // the reason why there are no connections
 
-	conns  dialed.Conns
-	closed atomic.Bool
+	conns dialed.Conns
 }
 
-// Close closes all connections, also those in use and those that are being made.
-func (t *Transports) Close() {
-	t.closed.Store(true)
-	t.conns.CloseAll()
-	t.Requests.CloseIdleConnections()
-	t.Upgrades.CloseIdleConnections()
-}
+// End notes that the answer to a request has been read, or given up, see Lane.Begin.
+func (t *Transports) End() { t.conns.End() }
 
 // The bounds of connections to other servers.
 const (
@@ -45,7 +39,6 @@ func Dialer() *net.Dialer { return &net.Dialer{Timeout: dialTime, KeepAlive: pin
 // NewTransports makes connections with a configuration of TLS.
 func NewTransports(config *tls.Config, dial dialed.Func) *Transports {
 	t := &Transports{}
-	t.conns.Late = t.closed.Load
 	dial = t.conns.Keep(dial)
 	t.Requests, t.Upgrades = newTransport(config, dial), newTransport(config, dial)
 	t.Upgrades.ForceAttemptHTTP2, t.Upgrades.DisableKeepAlives = false, true
