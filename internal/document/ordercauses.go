@@ -69,7 +69,7 @@ func orderCauses(table *schema.Table, typ schema.Ref, causes []placedCause) {
 
 // causeRank is the position in an order of the longest path that leads to a cause, or
 // equals it. "." is the value itself, "x[]" anything in x, "x: FieldValueInvalid" a cause of
-// that reason in x; other paths come last.
+// that reason in x, which counts before x alone; other paths come last.
 func causeRank(order []string, c *placedCause) int {
 	path := withoutKeys(strings.TrimPrefix(c.path, "."))
 	rank, length := len(order), 0
@@ -78,7 +78,7 @@ func causeRank(order []string, c *placedCause) int {
 		if only && reason != c.cause.Reason {
 			continue
 		}
-		if rest, ok := strings.CutPrefix(path, at); ok && len(at) > length && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+		if rest, ok := strings.CutPrefix(path, at); ok && (len(at) > length || only && len(at) == length) && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			rank, length = i, len(at)
 		}
 	}

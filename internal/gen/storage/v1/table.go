@@ -476,7 +476,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 		35:  []string{"values", "operator", "key"},
 		47:  []string{"values", "key"},
 		50:  []string{"attacher", "source.inlineVolumeSpec.claimRef", "source.inlineVolumeSpec.capacity", "source", "nodeName"},
-		52:  []string{"claimRef", "accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "hostPath", "gcePersistentDisk", "persistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi", ".", "storageClassName", "volumeMode"},
+		52:  []string{"claimRef", "accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity.required", "nodeAffinity", "hostPath", "gcePersistentDisk", "persistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi", "nodeAffinity: FieldValueRequired", ".", "storageClassName", "volumeMode"},
 		73:  []string{".", "datasetName"},
 		101: []string{"values", "operator", "key"},
 	}}
