@@ -143,7 +143,7 @@ $(NODE_CLIENT):
 
 .PHONY: race
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -timeout 9m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
+	CGO_ENABLED=1 go test -race -timeout 20m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
 # Code that no program of ours calls, only other programs, tests or processors.
 CALLED := ^\(client\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/streamtest\|server/servertest\)/\|^internal/document/classify.go\|^server/login.go

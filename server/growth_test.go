@@ -102,9 +102,7 @@ const mostHeap = 600
 // TestWorkGrowsWithSize: the cost of a write grows with the object, and with no product
 // of its parts.
 func TestWorkGrowsWithSize(t *testing.T) {
-	if server.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	measures(t)
 	const small, large = 500, 4000
 	for i := range shapes {
 		s := &shapes[i]

@@ -5,16 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/capstan-dev/capstan/server"
 )
 
 // TestHostileDefaults: what defaults fill in counts while it is filled in, in a create, an
 // update, a patch and an apply.
 func TestHostileDefaults(t *testing.T) {
-	if server.RaceEnabled {
-		t.Skip("the race detector allocates")
-	}
+	measures(t)
 	h := startServer(t, evaluatedOnce)
 	h.define(`{"type":"object","properties":{"spec":{"type":"object","additionalProperties":{"type":"object","properties":{
 		"a":{"type":"string","default":"`+strings.Repeat("a", 2048)+`"}}}}}}`, "")

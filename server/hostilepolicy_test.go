@@ -89,6 +89,7 @@ const (
 // TestHostilePolicies: a write that meets a hostile policy is answered soon, and takes no
 // memory to speak of.
 func TestHostilePolicies(t *testing.T) {
+	measures(t)
 	for _, c := range hostilePolicies {
 		t.Run(c.name, func(t *testing.T) {
 			h := startServer(t, evaluatedOnce)
@@ -99,7 +100,7 @@ func TestHostilePolicies(t *testing.T) {
 			got := h.send(http.MethodPost, configMaps, "application/json", []byte(largeMap("m")))
 			took := time.Since(begun)
 			runtime.ReadMemStats(&after)
-			if made := after.TotalAlloc - before.TotalAlloc; took > mostTime || made > mostOfPolicy && !server.RaceEnabled {
+			if made := after.TotalAlloc - before.TotalAlloc; took > mostTime || made > mostOfPolicy {
 				t.Errorf("%d after %s and %d MiB: %.300s", got.code, took, made>>20, got.body)
 			}
 			if got.code != http.StatusUnprocessableEntity || !strings.Contains(string(got.body), c.says) {
@@ -112,6 +113,7 @@ func TestHostilePolicies(t *testing.T) {
 // TestHostilePolicyEnds: what computes ends with its request: when its time is over, when
 // the client has left, and when the server stops; and a policy that is gone does no more.
 func TestHostilePolicyEnds(t *testing.T) {
+	measures(t)
 	h := startServer(t, func(c *server.Config) { evaluatedOnce(c); everybodyMay(c) })
 	const policies = 8
 	for i := range policies {

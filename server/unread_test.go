@@ -166,11 +166,15 @@ func TestUnreadAnswers(t *testing.T) {
 // TestUnreadAnswersEnd: an unread answer ends with its time, so that its view of the store
 // and the share of its user are free again.
 func TestUnreadAnswersEnd(t *testing.T) {
+	enough := 2 * time.Second
+	if server.RaceEnabled {
+		enough *= 5
+	}
 	for major := 1; major <= 2; major++ {
 		t.Run(fmt.Sprint("HTTP ", major), func(t *testing.T) {
 			h := unreadServer(t, func(c *server.Config) {
 				c.DisablePriorityAndFairness = false
-				c.RequestTimeout = 2 * time.Second
+				c.RequestTimeout = enough // for 120 lists to begin
 				c.Shorten(func(d *server.Durations) { d.Answer, d.Stall = 100*time.Millisecond, time.Second })
 			})
 			ask := h.ignored
@@ -191,7 +195,7 @@ func TestUnreadAnswersEnd(t *testing.T) {
 			if !strings.Contains(string(refused.body), "not being read") {
 				t.Errorf("the refusal does not help: %s", refused.body)
 			}
-			for end := time.Now().Add(20 * time.Second); small().code != http.StatusOK; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(10 * enough); small().code != http.StatusOK; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("the user never gets a place again")
 				}
