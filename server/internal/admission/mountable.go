@@ -6,7 +6,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/internal/references"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // A service account may limit its pods to the secrets that it lists. The limit holds for
@@ -59,7 +59,7 @@ func (l secretLimit) volume(v document.Value) error {
 	if secret := v.At("secret", "secretName").Text(); given(v.Get("secret")) && !l.lists(secret) {
 		return l.refuse(secret, "secret", "volume with secret.secretName=")
 	}
-	if secret, found := l.unlisted(v, references.OfVolume); found {
+	if secret, found := l.unlisted(v, kinds.NamesOfVolume); found {
 		return l.refuse(secret, "secret", "volume %s referencing secret.secretName=", v.Get("name").Text())
 	}
 	return nil
@@ -74,7 +74,7 @@ func (l secretLimit) containers(spec document.Value, kind, list string) error {
 				return l.refuse(secret, "secret", "%s %s with envVar %s referencing secret.secretName=", kind, name, env.Get("name").Text())
 			}
 		}
-		if secret, found := l.unlisted(c, references.OfContainer); found {
+		if secret, found := l.unlisted(c, kinds.NamesOfContainer); found {
 			return l.refuse(secret, "secret", "%s %s with envFrom referencing secret.secretName=", kind, name)
 		}
 	}
@@ -82,9 +82,9 @@ func (l secretLimit) containers(spec document.Value, kind, list string) error {
 }
 
 // unlisted is the first secret in a part of a pod that the account does not name.
-func (l secretLimit) unlisted(part document.Value, names func(document.Value, func(references.Kind, string))) (secret string, found bool) {
-	names(part, func(kind references.Kind, name string) {
-		if kind == references.Secret && !found && !l.lists(name) {
+func (l secretLimit) unlisted(part document.Value, names func(document.Value, func(kinds.NamedKind, string))) (secret string, found bool) {
+	names(part, func(kind kinds.NamedKind, name string) {
+		if kind == kinds.Secret && !found && !l.lists(name) {
 			secret, found = name, true
 		}
 	})

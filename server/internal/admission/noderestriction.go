@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/internal/references"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 const (
@@ -132,8 +132,8 @@ func (w *nodeWrite) newPod(ctx context.Context) error {
 	if err := w.owner(ctx); err != nil {
 		return err
 	}
-	var names [references.ServiceAccount + 1]bool
-	references.Of(w.Object, func(kind references.Kind, _ string) { names[kind] = true })
+	var names [kinds.ServiceAccount + 1]bool
+	kinds.NamesOf(w.Object, func(kind kinds.NamedKind, _ string) { names[kind] = true })
 	claims := false
 	for _, volume := range w.Object.At("spec", "volumes").Elements() {
 		claims = claims || volume.Get("persistentVolumeClaim").Exists()
@@ -141,7 +141,7 @@ func (w *nodeWrite) newPod(ctx context.Context) error {
 	for _, c := range [...]struct {
 		found bool
 		text  string
-	}{{names[references.ServiceAccount], "a service account"}, {names[references.Secret], "secrets"}, {names[references.ConfigMap], "configmaps"}, {claims, "persistentvolumeclaims"}} {
+	}{{names[kinds.ServiceAccount], "a service account"}, {names[kinds.Secret], "secrets"}, {names[kinds.ConfigMap], "configmaps"}, {claims, "persistentvolumeclaims"}} {
 		if c.found {
 			return w.forbidf("node %q can not create pods that reference %s", w.node, c.text)
 		}

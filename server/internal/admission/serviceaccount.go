@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/internal/references"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 const (
@@ -82,7 +82,7 @@ func mirrorPod(r *Request, spec document.Value) error {
 		return r.forbidf("a mirror pod may not reference service accounts")
 	}
 	secrets := false
-	references.Of(r.Object, func(kind references.Kind, _ string) { secrets = secrets || kind == references.Secret })
+	kinds.NamesOf(r.Object, func(kind kinds.NamedKind, _ string) { secrets = secrets || kind == kinds.Secret })
 	if secrets {
 		return r.forbidf("a mirror pod may not reference secrets")
 	}

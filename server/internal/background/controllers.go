@@ -1,5 +1,14 @@
 // Package background holds the server's own activities: the objects of every cluster,
-// its own service and registrations, repairs, and the controllers' way to write.
+// its own service and registrations, repairs, the expiry of events, and the controllers' way
+// to write.
+//
+// # Decisions
+//
+// Events expire without a time of their own in the store. The expiry notes the newest revision
+// at each time, and removes the objects that were not written since. An idle store costs nothing,
+// nor does a write, and a start gives all events their whole lifetime again, as a new leader of
+// etcd does. A removal is a write with one step (server/internal/objects/expire.go): as at the end
+// of a lease, neither finalizers nor plug-ins are asked.
 package background
 
 import (
@@ -15,7 +24,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/expiry"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission/quota"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -127,7 +135,7 @@ func (c *Controllers) expire(ctx context.Context) {
 		return
 	}
 	slices.Sort(prefixes)
-	x := expiry.New(expiry.Config{Store: c.store, Prefixes: prefixes, Life: c.cfg.EventTTL, Remove: func(ctx context.Context, key string, since uint64) error {
+	x := newExpiry(expiryConfig{Store: c.store, Prefixes: prefixes, Life: c.cfg.EventTTL, Remove: func(ctx context.Context, key string, since uint64) error {
 		of := objects.Ref{Row: c.catalog.Snapshot().Type(key).Stored}
 		of.Namespace, of.Name = of.Row.SplitKey(key)
 		return c.objects.Expire(ctx, of, since)

@@ -6,8 +6,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
-
-	"github.com/capstan-dev/capstan/internal/webpage"
 )
 
 // passage is the way of a request through a proxy. Links of the answer that lead to the
@@ -49,11 +47,11 @@ func (p *passage) modify(resp *http.Response) error {
 	if strings.TrimSpace(media) != "text/html" || resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusPartialContent || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	if page, known := webpage.Decoded(resp.Body, resp.Header.Get("Content-Encoding")); known {
+	if page, known := decodedPage(resp.Body, resp.Header.Get("Content-Encoding")); known {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{webpage.Relink(page, p.link), resp.Body}
+		}{relinkPage(page, p.link), resp.Body}
 		resp.Header.Del("Content-Length")
 		resp.Header.Del("Content-Encoding")
 		resp.ContentLength = -1

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/ranks"
-	"github.com/capstan-dev/capstan/internal/references"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
@@ -14,10 +14,10 @@ type kind uint8
 
 // The kinds of targets: those of the names in pods, and two more.
 const (
-	secret     = kind(references.Secret)
-	configMap  = kind(references.ConfigMap)
-	claim      = kind(references.Claim)
-	account    = kind(references.ServiceAccount)
+	secret     = kind(kinds.Secret)
+	configMap  = kind(kinds.ConfigMap)
+	claim      = kind(kinds.Claim)
+	account    = kind(kinds.ServiceAccount)
 	volume     = account + 1
 	attachment = account + 2
 )

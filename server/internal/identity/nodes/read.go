@@ -6,7 +6,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/internal/references"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // mirrorAnnotation marks a pod that represents a static pod of a node. It gives no access:
@@ -37,7 +37,7 @@ func readPod(pod document.Value) *source {
 	}
 	n := &names{node: strings.Clone(on)}
 	namespace := strings.Clone(pod.At("metadata", "namespace").Text())
-	references.Of(pod, func(k references.Kind, name string) { n.add(kind(k), namespace, name) })
+	kinds.NamesOf(pod, func(k kinds.NamedKind, name string) { n.add(kind(k), namespace, name) })
 	return n.source()
 }
 
@@ -49,7 +49,7 @@ func readVolume(v document.Value) *source {
 	}
 	n := &names{claim: target{claim, strings.Clone(ref.Get("namespace").Text()), strings.Clone(ref.Get("name").Text())}}
 	n.add(volume, "", v.At("metadata", "name").Text())
-	references.SecretsOf(v, func(namespace, name string) { n.add(secret, strings.Clone(namespace), name) })
+	kinds.SecretsOf(v, func(namespace, name string) { n.add(secret, strings.Clone(namespace), name) })
 	return n.source()
 }
 

@@ -1,5 +1,4 @@
-// Package webpage rewrites the links of HTML pages while they are read.
-package webpage
+package endpoints
 
 import (
 	"bufio"
@@ -25,13 +24,13 @@ var linking = map[atom.Atom][]string{
 	atom.Object: {"classid", "codebase", "data", "usemap"}, atom.Q: {"cite"}, atom.Script: {"src"}, atom.Source: {"src"}, atom.Video: {"poster", "src"},
 }
 
-// maxToken bounds the memory for one tag or text of a page. What comes after a longer one is
+// maxPageToken bounds the memory for one tag or text of a page. What comes after a longer one is
 // not rewritten.
-const maxToken = 1 << 20
+const maxPageToken = 1 << 20
 
-// Relinked is a page in UTF-8 with other links. The function changes a link in place, and
+// relinkedPage is a page in UTF-8 with other links. The function changes a link in place, and
 // reports whether it did.
-type Relinked struct {
+type relinkedPage struct {
 	from   io.Reader
 	tokens *html.Tokenizer
 	relink func(*url.URL) bool
@@ -39,15 +38,15 @@ type Relinked struct {
 	rest   io.Reader
 }
 
-// Relink rewrites the links of a page.
-func Relink(page io.Reader, relink func(*url.URL) bool) *Relinked {
-	r := &Relinked{from: page, tokens: html.NewTokenizer(page), relink: relink}
-	r.tokens.SetMaxBuf(maxToken)
+// relinkPage rewrites the links of a page.
+func relinkPage(page io.Reader, relink func(*url.URL) bool) *relinkedPage {
+	r := &relinkedPage{from: page, tokens: html.NewTokenizer(page), relink: relink}
+	r.tokens.SetMaxBuf(maxPageToken)
 	return r
 }
 
 // Read implements io.Reader.
-func (r *Relinked) Read(p []byte) (n int, err error) {
+func (r *relinkedPage) Read(p []byte) (n int, err error) {
 	for len(r.ready) == 0 && r.rest == nil {
 		if err := r.next(); err != nil {
 			return 0, err
@@ -62,7 +61,7 @@ func (r *Relinked) Read(p []byte) (n int, err error) {
 }
 
 // next rewrites the next tag or text.
-func (r *Relinked) next() error {
+func (r *relinkedPage) next() error {
 	kind := r.tokens.Next()
 	r.ready = append(r.ready[:0], r.tokens.Raw()...)
 	switch kind {
@@ -93,8 +92,8 @@ func (r *Relinked) next() error {
 	return nil
 }
 
-// Decoded reads a body in a content encoding; false for one that is not known.
-func Decoded(body io.Reader, encoding string) (io.Reader, bool) {
+// decodedPage reads a body in a content encoding; false for one that is not known.
+func decodedPage(body io.Reader, encoding string) (io.Reader, bool) {
 	switch encoding {
 	case "":
 		return body, true

@@ -1,23 +1,21 @@
-// Package references lists the other objects that a pod or a persistent volume names, and
-// that the agent of a node needs to run the pod.
-package references
+package kinds
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// Kind is the kind of a named object, which is in the namespace of the pod.
-type Kind uint8
+// NamedKind is the kind of a named object, which is in the namespace of the pod.
+type NamedKind uint8
 
 // The kinds of objects that pods name.
 const (
-	Secret Kind = iota
+	Secret NamedKind = iota
 	ConfigMap
 	Claim
 	ServiceAccount
 )
 
-// Of visits the names in a pod; one may come several times. The claims of ephemeral
+// NamesOf visits the names in a pod; one may come several times. The claims of ephemeral
 // volumes are among them, by the names that they get.
-func Of(pod document.Value, visit func(kind Kind, name string)) {
+func NamesOf(pod document.Value, visit func(kind NamedKind, name string)) {
 	v := named(visit)
 	spec := pod.Get("spec")
 	v(ServiceAccount, spec.Get("serviceAccountName"))
@@ -37,19 +35,21 @@ func Of(pod document.Value, visit func(kind Kind, name string)) {
 	}
 }
 
-// OfVolume visits the names in a volume of a pod, without the claim of an ephemeral one.
-func OfVolume(volume document.Value, visit func(kind Kind, name string)) { named(visit).volume(volume) }
+// NamesOfVolume visits the names in a volume of a pod, without the claim of an ephemeral one.
+func NamesOfVolume(volume document.Value, visit func(kind NamedKind, name string)) {
+	named(visit).volume(volume)
+}
 
-// OfContainer visits the names in a container of a pod.
-func OfContainer(container document.Value, visit func(kind Kind, name string)) {
+// NamesOfContainer visits the names in a container of a pod.
+func NamesOfContainer(container document.Value, visit func(kind NamedKind, name string)) {
 	named(visit).container(container)
 }
 
-type visitor func(kind Kind, name document.Value)
+type visitor func(kind NamedKind, name document.Value)
 
 // named leaves out names that are empty.
-func named(visit func(kind Kind, name string)) visitor {
-	return func(kind Kind, name document.Value) {
+func named(visit func(kind NamedKind, name string)) visitor {
+	return func(kind NamedKind, name document.Value) {
 		if text := name.Text(); text != "" {
 			visit(kind, text)
 		}

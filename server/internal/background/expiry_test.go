@@ -1,4 +1,4 @@
-package expiry_test
+package background
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/capstan-dev/capstan/internal/expiry"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -68,7 +67,7 @@ func remover(s store.Store) func(ctx context.Context, key string, since uint64) 
 // An object expires a lifetime after its last write, others stay.
 func TestExpiry(t *testing.T) {
 	s, write := open(t)
-	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/", "f/"}, Life: time.Hour, Remove: remover(s)})
+	x := newExpiry(expiryConfig{Store: s, Prefixes: []string{"e/", "f/"}, Life: time.Hour, Remove: remover(s)})
 	start := time.Now()
 	for _, step := range []struct {
 		minute int
@@ -115,7 +114,7 @@ func TestExpiryOfMany(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	fails := true
-	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/"}, Life: time.Second, Remove: func(ctx context.Context, key string, since uint64) error {
+	x := newExpiry(expiryConfig{Store: s, Prefixes: []string{"e/"}, Life: time.Second, Remove: func(ctx context.Context, key string, since uint64) error {
 		if fails && (key == "e/0007" || key == "e/1400") {
 			return broken
 		}

@@ -1,4 +1,4 @@
-package webpage
+package endpoints
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func below(u *url.URL) bool {
 }
 
 func TestRelink(t *testing.T) {
-	long := strings.Repeat("x", 2*maxToken)
+	long := strings.Repeat("x", 2*maxPageToken)
 	for page, want := range map[string]string{
 		"":                   "",
 		"text & <b>more</b>": "text & <b>more</b>",
@@ -41,17 +41,17 @@ func TestRelink(t *testing.T) {
 		`<a href=/x><a title="` + long + `"><a href=/y>`: `<a href="/p/x"><a title="` + long + `"><a href=/y>`,
 	} {
 		for name, in := range map[string]io.Reader{"whole": strings.NewReader(page), "by the byte": iotest.OneByteReader(strings.NewReader(page))} {
-			if name == "by the byte" && len(page) > maxToken {
+			if name == "by the byte" && len(page) > maxPageToken {
 				continue
 			}
-			got, err := io.ReadAll(Relink(in, below))
+			got, err := io.ReadAll(relinkPage(in, below))
 			if err != nil || string(got) != want {
 				t.Errorf("%s: %.200q, %v\n%.200q: want %.200q (%d bytes, want %d)", name, page, err, got, want, len(got), len(want))
 			}
 		}
 	}
 	broken := iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("<a href=/x>")))
-	if _, err := io.ReadAll(Relink(broken, below)); err != iotest.ErrTimeout {
+	if _, err := io.ReadAll(relinkPage(broken, below)); err != iotest.ErrTimeout {
 		t.Errorf("a broken connection: %v", err)
 	}
 }
@@ -68,13 +68,13 @@ func TestDecoded(t *testing.T) {
 		fails          bool
 	}{"plain": {"", "<p>page", false}, "gzip": {"gzip", zipped.String(), false}, "deflate": {"deflate", deflated.String(), false}, "without a head": {"deflate", headless.String(), false},
 		"not gzip": {"gzip", "<p>page", true}, "cut": {"gzip", zipped.String()[:20], true}} {
-		r, known := Decoded(strings.NewReader(c.body), c.encoding)
+		r, known := decodedPage(strings.NewReader(c.body), c.encoding)
 		got, err := io.ReadAll(r)
 		if !known || (err != nil) != c.fails || !c.fails && string(got) != "<p>page" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if _, known := Decoded(nil, "br"); known {
+	if _, known := decodedPage(nil, "br"); known {
 		t.Error("brotli is known")
 	}
 }
@@ -82,7 +82,7 @@ func TestDecoded(t *testing.T) {
 func FuzzRelink(f *testing.F) {
 	f.Add(`<a href="/x">y</a><!--`)
 	f.Fuzz(func(t *testing.T, page string) {
-		got, err := io.ReadAll(Relink(strings.NewReader(page), func(*url.URL) bool { return false }))
+		got, err := io.ReadAll(relinkPage(strings.NewReader(page), func(*url.URL) bool { return false }))
 		if err != nil || string(got) != page {
 			t.Errorf("%q became %q, %v", page, got, err)
 		}

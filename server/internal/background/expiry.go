@@ -1,4 +1,4 @@
-package expiry
+package background
 
 import (
 	"context"
@@ -16,8 +16,8 @@ const (
 	writers     = 8    // objects removed at once: their commits share syncs of the disk
 )
 
-// Config names the objects that expire, and their lifetime.
-type Config struct {
+// expiryConfig names the objects that expire, and their lifetime.
+type expiryConfig struct {
 	Store    store.Snapshots
 	Prefixes []string      // of the keys that expire
 	Life     time.Duration // from the last write of an object
@@ -26,12 +26,12 @@ type Config struct {
 	Remove func(ctx context.Context, key string, since uint64) error
 }
 
-// Expiry removes objects some time after their last write. It has no list of them: it
+// expiry removes objects some time after their last write. It has no list of them: it
 // notes the newest revision at each time, and removes objects not written since a
 // revision that is old enough. A new one has no notes, so a start of the server gives
 // every object its whole lifetime again, as a new leader of etcd does.
-type Expiry struct {
-	Config
+type expiry struct {
+	expiryConfig
 	seen []moment // in order of time and of revision; all but the first are younger than a life
 	gone uint64   // objects not written since this revision have been removed
 }
@@ -42,15 +42,15 @@ type moment struct {
 	revision uint64
 }
 
-// New makes an Expiry that has seen nothing yet.
-func New(cfg Config) *Expiry { return &Expiry{Config: cfg} }
+// newExpiry makes an expiry that has seen nothing yet.
+func newExpiry(cfg expiryConfig) *expiry { return &expiry{expiryConfig: cfg} }
 
 // Pause is the time between two steps.
-func (x *Expiry) Pause() time.Duration { return min(x.Life/stepsOfLife, time.Minute) }
+func (x *expiry) Pause() time.Duration { return min(x.Life/stepsOfLife, time.Minute) }
 
 // Step notes the present and removes expired objects. While nothing is written it does
 // not read the store. The next step retries failed removals.
-func (x *Expiry) Step(ctx context.Context, now time.Time) error {
+func (x *expiry) Step(ctx context.Context, now time.Time) error {
 	if current, n := x.Store.Current(), len(x.seen); n == 0 || x.seen[n-1].revision < current {
 		x.seen = append(x.seen, moment{now, current})
 	}
@@ -71,7 +71,7 @@ func (x *Expiry) Step(ctx context.Context, now time.Time) error {
 }
 
 // remove removes the objects not written since a revision.
-func (x *Expiry) remove(ctx context.Context, prefix string, since uint64) error {
+func (x *expiry) remove(ctx context.Context, prefix string, since uint64) error {
 	keys, from := make([]string, 0, pageKeys), ""
 	var failed error
 	for {
@@ -99,7 +99,7 @@ func (x *Expiry) remove(ctx context.Context, prefix string, since uint64) error 
 }
 
 // page finds the keys of the next such objects.
-func (x *Expiry) page(ctx context.Context, keys []string, prefix, from string, since uint64) ([]string, error) {
+func (x *expiry) page(ctx context.Context, keys []string, prefix, from string, since uint64) ([]string, error) {
 	reader, err := x.Store.At(ctx, 0)
 	if err != nil {
 		return nil, err
