@@ -41,7 +41,8 @@ func (cs *connections) dial(ctx context.Context, network, address string) (net.C
 	return cs.dialBy(ctx, dialer.DialContext, network, address)
 }
 
-func (cs *connections) dialBy(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error), network, address string) (net.Conn, error) {
+func (cs *connections) dialBy(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error),
+	network, address string) (net.Conn, error) {
 	conn, err := dial(ctx, network, address)
 	if err != nil {
 		return nil, err

@@ -168,7 +168,8 @@ func (e *Exec) info(at *kubeconfig.Cluster, dir kubeconfig.Folder) (*execCluster
 	if err != nil {
 		return nil, err
 	}
-	info := &execCluster{Server: at.Server, ServerName: at.ServerName, Insecure: at.Insecure, CAData: authorities, ProxyURL: at.ProxyURL, DisableCompression: at.DisableCompression}
+	info := &execCluster{Server: at.Server, ServerName: at.ServerName, Insecure: at.Insecure, CAData: authorities, ProxyURL: at.ProxyURL,
+		DisableCompression: at.DisableCompression}
 	for _, extension := range at.Extensions {
 		if extension.Name == execExtension {
 			info.Config = extension.Extension

@@ -146,7 +146,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.next.ServeHTTP(w, r)
 	case err != nil:
 		g.cfg.Logger.Error("the request cannot be authorized", "user", a.User.Name, "path", r.URL.Path, "error", err)
-		http.Error(w, fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=%s, subresource=%s)", a.User.Name, a.Verb, a.Resource, a.Subresource), http.StatusInternalServerError)
+		http.Error(w, fmt.Sprintf("Authorization error (user=%s, verb=%s, resource=%s, subresource=%s)", a.User.Name, a.Verb, a.Resource, a.Subresource),
+			http.StatusInternalServerError)
 	default:
 		g.cfg.Logger.Info("request refused", "user", a.User.Name, "verb", a.Verb, "path", r.URL.Path, "reason", reason)
 		http.Error(w, fmt.Sprintf("Forbidden (user=%s, verb=%s, resource=%s, subresource=%s)", a.User.Name, a.Verb, a.Resource, a.Subresource), http.StatusForbidden)
@@ -154,7 +155,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // verbs are those of HTTP methods.
-var verbs = map[string]string{http.MethodPost: "create", http.MethodGet: "get", http.MethodHead: "get", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}
+var verbs = map[string]string{http.MethodPost: "create", http.MethodGet: "get", http.MethodHead: "get", http.MethodPut: "update", http.MethodPatch: "patch",
+	http.MethodDelete: "delete"}
 
 // subresources are those of paths, by the first step; all others are of the proxy.
 var subresources = map[string]string{"stats": "stats", "metrics": "metrics", "logs": "log", "spec": "spec"}

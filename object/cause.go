@@ -36,7 +36,8 @@ func NotSupported(field string, value Value, supported ...string) Cause {
 	for i, s := range supported {
 		quoted[i] = strconv.Quote(s)
 	}
-	return Cause{Reason: schema.CauseNotSupported, Field: field, Message: fmt.Sprintf("Unsupported value: %s: supported values: %s", value.JSON(), strings.Join(quoted, ", "))}
+	return Cause{Reason: schema.CauseNotSupported, Field: field,
+		Message: fmt.Sprintf("Unsupported value: %s: supported values: %s", value.JSON(), strings.Join(quoted, ", "))}
 }
 
 // The functions below give hooks the form that the server calls; generated code uses them.

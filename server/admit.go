@@ -53,9 +53,10 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 			return nil, err
 		}
 	}
-	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: authorizer, Metrics: s.metrics.Policies, Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
-		return reader.Get(ctx, "", "namespaces", "", name)
-	}}
+	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: authorizer, Metrics: s.metrics.Policies,
+		Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
+			return reader.Get(ctx, "", "namespaces", "", name)
+		}}
 	most := int(s.cfg.MaxRequestBytes)
 	hooks, err := webhooks.Open(ctx, webhooks.Config{Mutating: logins[0], Validating: logins[1], Store: s.store, Matcher: matcher,
 		Services: services, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: most})
@@ -64,11 +65,13 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 	}
 	s.closeLater(hooks.Close)
 	var all admitting
-	if all.quotas, err = quota.Open(ctx, quota.Config{LimitedResources: config.Settings.LimitedResources, Store: s.store, Catalog: s.catalog, Clock: s.cfg.Clock, Log: s.log}); err != nil {
+	if all.quotas, err = quota.Open(ctx, quota.Config{LimitedResources: config.Settings.LimitedResources, Store: s.store, Catalog: s.catalog, Clock: s.cfg.Clock,
+		Log: s.log}); err != nil {
 		return nil, err
 	}
 	s.closeLater(all.quotas.Close)
-	if all.policies, err = policies.Open(ctx, policies.Config{Store: s.store, Matcher: matcher, Objects: reader, Log: s.log, Metrics: s.metrics.Policies, MaxBytes: most}); err != nil {
+	if all.policies, err = policies.Open(ctx, policies.Config{Store: s.store, Matcher: matcher, Objects: reader, Log: s.log, Metrics: s.metrics.Policies,
+		MaxBytes: most}); err != nil {
 		return nil, err
 	}
 	s.closeLater(all.policies.Close)

@@ -207,13 +207,15 @@ func (c *Config) Validate() error {
 			wrong("bind address: %q is not an IP address; use one of this machine's, or 0.0.0.0 for all of them", d.BindAddress)
 		}
 	}
-	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission, &d.Background, &d.Addresses, &d.Audit} {
+	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission,
+		&d.Background, &d.Addresses, &d.Audit} {
 		all = append(all, part.Validate())
 	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),
 		limited[time.Duration]{flag: "min-request-timeout", at: &d.MinRequestTimeout, least: time.Second, most: longestTime}.valid())
 	if d.MaxRequestBytes < d.MaxObjectBytes {
-		wrong("--max-request-bytes: %d bytes is less than the largest object (--max-object-bytes, %d); raise one or lower the other", d.MaxRequestBytes, d.MaxObjectBytes)
+		wrong("--max-request-bytes: %d bytes is less than the largest object (--max-object-bytes, %d); raise one or lower the other",
+			d.MaxRequestBytes, d.MaxObjectBytes)
 	}
 	if d.EncryptionConfigReload && d.EncryptionConfigFile == "" {
 		wrong("--encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config")

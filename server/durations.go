@@ -74,7 +74,8 @@ var productionDurations = durations{
 	Discovery: 10 * time.Second,
 	Webhook:   500 * time.Millisecond, WebhookAnswer: 10 * time.Second,
 
-	ExtensionServers: extensions.Times{Check: 30 * time.Second, Retry: 100 * time.Millisecond, Attempt: 5 * time.Second, Stagger: 250 * time.Millisecond, Discovery: 5 * time.Second},
+	ExtensionServers: extensions.Times{Check: 30 * time.Second, Retry: 100 * time.Millisecond, Attempt: 5 * time.Second, Stagger: 250 * time.Millisecond,
+		Discovery: 5 * time.Second},
 
 	Pauses: background.Pauses{
 		FlowControl:   time.Minute,

@@ -127,7 +127,8 @@ const (
 )
 
 // needed are the built-in resource types that the server itself uses.
-var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"", "limitranges"}, {"", "resourcequotas"}, {"policy", "poddisruptionbudgets"},
+var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"", "limitranges"},
+	{"", "resourcequotas"}, {"policy", "poddisruptionbudgets"},
 	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"},
 	{rbac.Group, "roles"}, {rbac.Group, "clusterroles"}, {rbac.Group, "rolebindings"}, {rbac.Group, "clusterrolebindings"}}
 

@@ -97,7 +97,8 @@ func (s *Server) openAuthentication() (authn.Authenticator, error) {
 		tokens = append(tokens, hook)
 	}
 	s.tokens = tokens
-	return authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: tokens, Audiences: cfg.APIAudiences, Anonymous: cfg.anonymous()}), nil
+	return authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: tokens, Audiences: cfg.APIAudiences,
+		Anonymous: cfg.anonymous()}), nil
 }
 
 // newTokenWebhook is the authenticator of the configured webhook.
@@ -154,7 +155,8 @@ func (s *Server) openAuthorization(ctx context.Context, roles *rbac.Policy) (aut
 func (s *Server) site() pki.Site {
 	c := &s.cfg
 	site := pki.Site{Address: c.BindAddress, Now: c.Clock, Log: s.log, Changed: s.credentialsChanged,
-		Names: []string{addresses.OwnService, addresses.OwnService + ".default", addresses.OwnService + ".default.svc", addresses.OwnService + ".default.svc.cluster.local"}}
+		Names: []string{addresses.OwnService, addresses.OwnService + ".default", addresses.OwnService + ".default.svc",
+			addresses.OwnService + ".default.svc.cluster.local"}}
 	if ranges, err := addresses.Ranges(c.ServiceClusterIPRange); err == nil {
 		for _, r := range ranges {
 			site.Names = append(site.Names, allocate.First(r).String())

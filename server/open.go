@@ -91,7 +91,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.closeLater(s.services.Close)
-	behind, err := outbound.OpenBackends(ctx, outbound.BackendsConfig{Store: s.store, Catalog: s.catalog, Logger: s.log, ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
+	behind, err := outbound.OpenBackends(ctx, outbound.BackendsConfig{Store: s.store, Catalog: s.catalog, Logger: s.log,
+		ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	forwarder := &outbound.Forwarder{Log: s.log, Sweeper: s.sweeper, Proxied: s.keys.UntrustedHeaders(), Stopping: s.stopping}
-	elsewhere, err := extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: behind, Forwarder: forwarder,
+	elsewhere, err := extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects,
+		Backends: behind, Forwarder: forwarder,
 		Metrics: s.metrics.Extensions, Certificate: s.frontProxy, ForwardRedirects: cfg.ForwardExtensionRedirects, Times: cfg.durations.ExtensionServers})
 	if err != nil {
 		return err
@@ -271,7 +273,8 @@ func (s *Server) openFlowControl(ctx context.Context, hub *watch.Hub) (*flowcont
 	if seats == 0 {
 		seats = unbounded
 	}
-	flow, err := flowcontrol.Open(ctx, flowcontrol.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Seats: seats, Wait: s.cfg.RequestTimeout / 4, Watchers: hub.Watchers})
+	flow, err := flowcontrol.Open(ctx, flowcontrol.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Seats: seats,
+		Wait: s.cfg.RequestTimeout / 4, Watchers: hub.Watchers})
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func TestUnreadAnswersEnd(t *testing.T) {
 			h := unreadServer(t, func(c *server.Config) {
 				c.DisablePriorityAndFairness = false
 				c.RequestTimeout = enough // for 120 lists to begin
-				c.Shorten(func(d *server.Durations) { d.Answer, d.Stall = 100*time.Millisecond, time.Second })
+				c.Shorten(func(d *server.Durations) { d.Answer, d.Stall = 100*time.Millisecond, enough/2 })
 			})
 			ask := h.ignored
 			if major == 2 {

@@ -94,7 +94,8 @@ func (r *Report) checkFloor(release *Release) {
 	}{{"resources", r.Counts.Resources, release.Resources}, {"fields", r.Counts.Fields, release.Fields}, {"rules", r.Counts.Rules, release.Rules}} {
 		if n.got < n.floor {
 			r.Findings = append(r.Findings, Finding{Rule: "comparison-shrunk", Level: Error, File: Released + "/" + releaseFile, Line: 1, Element: "the comparison",
-				What: fmt.Sprintf("has seen %d %s, and the release had %d", n.got, n.what, n.floor), Why: "what is not compared can break unseen", Mend: "find the reason; the counts are lowered by the next release only"})
+				What: fmt.Sprintf("has seen %d %s, and the release had %d", n.got, n.what, n.floor), Why: "what is not compared can break unseen",
+				Mend: "find the reason; the counts are lowered by the next release only"})
 		}
 	}
 }

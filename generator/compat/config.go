@@ -136,7 +136,8 @@ func (c *Config) Accept(r *Report, today time.Time) {
 			prefix, all := strings.CutSuffix(a.Element, "*")
 			return f.Rule == a.Rule && (f.Element == a.Element || all && strings.HasPrefix(f.Element, prefix))
 		}
-		stale := Finding{Rule: "acceptance-stale", Level: Error, File: c.file, Line: a.line, Element: a.Element, Why: "the list of accepted findings is to show what is accepted today"}
+		stale := Finding{Rule: "acceptance-stale", Level: Error, File: c.file, Line: a.line, Element: a.Element,
+			Why: "the list of accepted findings is to show what is accepted today"}
 		switch {
 		case !slices.ContainsFunc(append(r.Findings, r.Accepted...), matches):
 			stale.What, stale.Mend = "is accepted for "+a.Rule+" and not found any more", "remove it from the accepted findings"

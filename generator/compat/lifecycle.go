@@ -78,7 +78,8 @@ func (c *comparison) kinds() {
 			}
 		}
 		v := c.old.find(k.of.Dir)
-		if !c.both(facetGo) && (v == nil || !slices.ContainsFunc(v.resources, func(r *model.Resource) bool { return r.Type != nil && r.Type.ID == id })) && c.differ() {
+		if !c.both(facetGo) && c.differ() &&
+			(v == nil || !slices.ContainsFunc(v.resources, func(r *model.Resource) bool { return r.Type != nil && r.Type.ID == id })) {
 			continue // one side does not describe all types
 		}
 		if v == nil || !slices.ContainsFunc(v.resources, func(r *model.Resource) bool { return r.Type != nil && r.Type.ID == id }) {

@@ -69,7 +69,8 @@ func readLogic(text string) *logic {
 
 // combined are the schemas in a schema.
 func combined(k *schema.Further) *logic {
-	l := &logic{AllOf: logics(k.AllOf), AnyOf: logics(k.AnyOf), OneOf: logics(k.OneOf), Not: logicOf(k.Not), If: logicOf(k.If), Then: logicOf(k.Then), Else: logicOf(k.Else),
+	l := &logic{AllOf: logics(k.AllOf), AnyOf: logics(k.AnyOf), OneOf: logics(k.OneOf), Not: logicOf(k.Not), If: logicOf(k.If),
+		Then: logicOf(k.Then), Else: logicOf(k.Else),
 		Contains: logicOf(k.Contains), MinContains: k.MinContains, MaxContains: k.MaxContains, PropertyNames: logicOf(k.PropertyNames),
 		PatternProperties: logicsByName(k.PatternProperties), DependentSchemas: logicsByName(k.DependentSchemas)}
 	for _, n := range k.DependentRequired {
@@ -105,7 +106,8 @@ func logicOf(s *schema.Schema) *logic {
 	if s.Type != "" {
 		l.Types = s.Type
 	}
-	l.Minimum, l.Maximum, l.ExclusiveMinimum, l.ExclusiveMaximum, l.MinLength, l.MaxLength = s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MinLength, s.MaxLength
+	l.Minimum, l.Maximum, l.MinLength, l.MaxLength = s.Minimum, s.Maximum, s.MinLength, s.MaxLength
+	l.ExclusiveMinimum, l.ExclusiveMaximum = s.ExclusiveMinimum, s.ExclusiveMaximum
 	l.Pattern, l.Format, l.MinItems, l.MaxItems, l.Required = s.Pattern, cmp.Or(s.FormatCheck, s.Format), s.MinItems, s.MaxItems, s.Required
 	l.Properties, l.Items, l.Additional = logicsByName(s.Properties), logicOf(s.Items), logicOf(s.Additional)
 	return l
@@ -174,7 +176,8 @@ func (l *logic) holds(v any) bool {
 		matches := func() bool { re, err := regexp.Compile(l.Pattern); return err == nil && re.MatchString(v) }
 		return sized(n, l.MinLength, l.MaxLength) && (l.Pattern == "" || matches()) && (l.Format == "" || len(document.CheckFormat(l.Format, v)) == 0)
 	case word:
-		return sized(v.length, l.MinLength, l.MaxLength) && (l.Pattern == "" || slices.Contains(v.is, l.Pattern)) && (l.Format == "" || slices.Contains(v.is, ":"+l.Format))
+		return sized(v.length, l.MinLength, l.MaxLength) && (l.Pattern == "" || slices.Contains(v.is, l.Pattern)) &&
+			(l.Format == "" || slices.Contains(v.is, ":"+l.Format))
 	case []any:
 		return l.list(v)
 	case []entry:

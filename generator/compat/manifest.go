@@ -168,7 +168,8 @@ func (m *manifest) fill(t *shape, at place) {
 
 func (m *manifest) memberOf(name string, key, value place, required bool) *member {
 	t := m.shape(value)
-	u := &member{usage: usage{shape: t, atomic: t.atomic}, name: name, pos: schema.Position{File: m.Name, Line: foreign.LineOf(key)}, required: required, published: required}
+	u := &member{usage: usage{shape: t, atomic: t.atomic}, name: name, pos: schema.Position{File: m.Name, Line: foreign.LineOf(key)},
+		required: required, published: required}
 	if d := value.At("default"); d.Here() {
 		u.def, u.defaulted = d.JSON(), true
 	}
@@ -224,7 +225,8 @@ func (m *manifest) kind(t *shape, at place) {
 // rules reads the keywords about values.
 func (m *manifest) rules(t *shape, at place) {
 	s := &schema.Schema{Type: map[string]string{"int32": "integer", "int64": "integer"}[t.kind], Pattern: at.At("pattern").Text(),
-		Minimum: at.At("minimum").Number(), Maximum: at.At("maximum").Number(), ExclusiveMinimum: at.At("exclusiveMinimum").Number(), ExclusiveMaximum: at.At("exclusiveMaximum").Number()}
+		Minimum: at.At("minimum").Number(), Maximum: at.At("maximum").Number(), ExclusiveMinimum: at.At("exclusiveMinimum").Number(),
+		ExclusiveMaximum: at.At("exclusiveMaximum").Number()}
 	if t.kind == "int32" {
 		s.Format = t.kind
 	}

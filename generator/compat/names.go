@@ -24,7 +24,8 @@ func (c *comparison) resolution() {
 		if sameResource(before[0], after[0]) || !slices.ContainsFunc(after, func(r *model.Resource) bool { return sameResource(r, before[0]) }) {
 			continue // the same, or gone itself
 		}
-		c.find(u, "resource-name-taken", after[0].Pos, after[0].GV.Dir+" "+after[0].Plural, "is the meaning of %s now, which was %s", name, before[0].GV.Dir+" "+before[0].Plural)
+		c.find(u, "resource-name-taken", after[0].Pos, after[0].GV.Dir+" "+after[0].Plural, "is the meaning of %s now, which was %s", name,
+			before[0].GV.Dir+" "+before[0].Plural)
 	}
 	for _, v := range c.now.versions {
 		for _, r := range v.resources {
@@ -34,7 +35,8 @@ func (c *comparison) resolution() {
 					continue
 				}
 				if other := taken(was[strings.ToLower(name)], r); other != nil && sameResource(is[strings.ToLower(name)][0], other) {
-					c.find(use{anyWay, stabilityOf(v.Stability)}, "resource-name-taken", r.Pos, v.Dir+" "+r.Plural, "takes the name %s, which is that of %s", name, other.GV.Dir+" "+other.Plural)
+					c.find(use{anyWay, stabilityOf(v.Stability)}, "resource-name-taken", r.Pos, v.Dir+" "+r.Plural, "takes the name %s, which is that of %s", name,
+						other.GV.Dir+" "+other.Plural)
 				}
 			}
 		}

@@ -101,7 +101,8 @@ func (s Source) release(version string) (*Surface, error) {
 		return nil, err
 	}
 	if version != "" && version != old.Release.Version {
-		return nil, fmt.Errorf("%s/%s:1: the last release is %s; write git:v%s for an earlier one", Released, releaseFile, old.Release.Version, strings.TrimPrefix(version, "v"))
+		return nil, fmt.Errorf("%s/%s:1: the last release is %s; write git:v%s for an earlier one", Released, releaseFile, old.Release.Version,
+			strings.TrimPrefix(version, "v"))
 	}
 	return old, nil
 }

@@ -24,7 +24,8 @@ func (m *manifest) openAPI(s *Surface, root place) {
 			return // a list kind, which its resource implies
 		}
 		rows := value.Extension("group-version-kind").Items()
-		if shared := strings.HasSuffix(name, ".DeleteOptions") || strings.HasSuffix(name, ".WatchEvent"); len(rows) == 1 && !shared { // a kind of all versions is of none
+		// A kind of all versions is of none.
+		if shared := strings.HasSuffix(name, ".DeleteOptions") || strings.HasSuffix(name, ".WatchEvent"); len(rows) == 1 && !shared {
 			s.addKind(s.version(rows[0].At("group").Text(), rows[0].At("version").Text(), m.Position(key)), rows[0].At("kind").Text(), t)
 		}
 		if !value.Extension("group-version-kind").Here() && !strings.Contains(name, ".") {

@@ -135,7 +135,8 @@ func Baseline(root string, today time.Time) (*Surface, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%s:1: there is no release to compare %s with; write one with make release-baseline VERSION=…", Released+"/"+releaseFile, list(servedDirs(now)))
+		return nil, fmt.Errorf("%s:1: there is no release to compare %s with; write one with make release-baseline VERSION=…",
+			Released+"/"+releaseFile, list(servedDirs(now)))
 	}
 	if err != nil {
 		return nil, err

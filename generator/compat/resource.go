@@ -117,12 +117,15 @@ func (c *comparison) life(u use, path string, old, now *model.Resource) {
 			find(rule, "%s", on)
 		}
 	}
-	switched("resource-update-conditional", old.ConditionalUpdate, old.ConditionalUpdate || now.ConditionalUpdate, "", "demands that an update says the version that it replaces")
-	switched("resource-generation-changed", old.HasGeneration, now.HasGeneration, "no longer counts changes in metadata.generation", "counts changes in metadata.generation")
+	switched("resource-update-conditional", old.ConditionalUpdate, old.ConditionalUpdate || now.ConditionalUpdate, "",
+		"demands that an update says the version that it replaces")
+	switched("resource-generation-changed", old.HasGeneration, now.HasGeneration, "no longer counts changes in metadata.generation",
+		"counts changes in metadata.generation")
 	switched("resource-grace-changed", old.Completes, now.Completes, "has no completed objects", "has completed objects")
 	switched("resource-expiry-changed", old.Expires, now.Expires, "keeps its objects", "loses objects some time after their last write")
 	switched("resource-status-split", old.StatusOnCreate, now.StatusOnCreate, "drops the status of new objects", "keeps the status of new objects")
-	switched("resource-delete-answer-changed", old.DeleteReturnsObject, now.DeleteReturnsObject, "answers a delete with a Status", "answers a delete with the object")
+	switched("resource-delete-answer-changed", old.DeleteReturnsObject, now.DeleteReturnsObject, "answers a delete with a Status",
+		"answers a delete with the object")
 	if was, is := dependentsOf(old), dependentsOf(now); was != is {
 		find("resource-dependents-changed", "had dependents that were %s, and they are %s", was, is)
 	}
@@ -190,7 +193,8 @@ func (c *comparison) storage(u use, path string, v *version, old, now *model.Res
 	if old.StorageVersion != now.StorageVersion {
 		c.readable(u, v, now)
 	}
-	if c.both(facetLife) && old.StorageVersion == now.StorageVersion && old.StorageVersionHash != now.StorageVersionHash && old.GV.Group == now.GV.Group && old.Kind == now.Kind {
+	if c.both(facetLife) && old.StorageVersion == now.StorageVersion && old.StorageVersionHash != now.StorageVersionHash &&
+		old.GV.Group == now.GV.Group && old.Kind == now.Kind {
 		find("storage-hash-changed", "is published with another hash of its storage version")
 	}
 }

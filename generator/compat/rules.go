@@ -42,8 +42,10 @@ func Rules() []Rule {
 // versionRules are the promises about versions, and their ends.
 func versionRules() []Rule {
 	return []Rule{
-		{"profile-changed", Error, anyWay, "all groups, labels and media types that clients know would be others", "keep the words of the profile; another installation has a profile of its own"},
-		{"group-version-removed", Error, anyWay, "requests to it would answer 404", "serve it until its announced end: beta 3 releases and 9 months after its deprecation, stable forever"},
+		{"profile-changed", Error, anyWay, "all groups, labels and media types that clients know would be others",
+			"keep the words of the profile; another installation has a profile of its own"},
+		{"group-version-removed", Error, anyWay, "requests to it would answer 404",
+			"serve it until its announced end: beta 3 releases and 9 months after its deprecation, stable forever"},
 		{"group-version-unlisted", Error, anyWay, "clients that ask discovery would not find it", "keep it listed"},
 		{"resource-removed", Error, anyWay, "requests to it would answer 404", "serve it until its announced end, or leave it out of a new version only"},
 		{"resource-ended", Warning, anyWay, "clients that did not hear the announcement break", "name the end in the notes of the release"},
@@ -56,8 +58,10 @@ func versionRules() []Rule {
 		{"resource-replacement-unstable", Error, anyWay, "a version may not give way to a less stable one", "name a replacement that is as stable"},
 		{"stable-end-date", Error, anyWay, "stable versions stay", "drop removedIn"},
 		{"end-date-earlier", Error, anyWay, "users have planned with the announced time", "keep removedIn: 3 releases after the deprecation at the earliest"},
-		{"beta-overdue", Warning, anyWay, "a beta version lives for 3 releases and 9 months before its deprecation, and as long after it", "deprecate it, or remove it"},
-		{"round-trip-lost", Warning, anyWay, "objects lose the field when clients of the other version write them", "add the field to both versions, or let the convert hook keep it"},
+		{"beta-overdue", Warning, anyWay, "a beta version lives for 3 releases and 9 months before its deprecation, and as long after it",
+			"deprecate it, or remove it"},
+		{"round-trip-lost", Warning, anyWay, "objects lose the field when clients of the other version write them",
+			"add the field to both versions, or let the convert hook keep it"},
 	}
 }
 
@@ -87,7 +91,8 @@ func resourceRules() []Rule {
 		{"resource-keeps-changed", Error, anyWay, "the same update would write other fields", newVersion},
 		{"resource-missing-changed", Warning, anyWay, "programs would get another error for the same mistake", "keep the answer"},
 		{"resource-annotation-hidden", Warning, anyWay, "clients that read metadata alone would miss it", "keep it shown"},
-		{"resource-hook-changed", Warning, anyWay, "the hook may set, keep or refuse values; its code shows whether it does", "read the hook; add the difference to the released documents or to the accepted findings"},
+		{"resource-hook-changed", Warning, anyWay, "the hook may set, keep or refuse values; its code shows whether it does",
+			"read the hook; add the difference to the released documents or to the accepted findings"},
 		{"resource-name-protected", Error, anyWay, "deletes of the object would be refused", newVersion},
 		{"subresource-removed", Error, anyWay, "requests to it would answer 404", "keep the subresource"},
 		{"subresource-verb-removed", Error, anyWay, "requests would answer 405", "keep the verb"},
@@ -118,14 +123,16 @@ func typeRules() []Rule {
 		{"field-binary-number-changed", Error, anyWay, "binary clients would read one field as another", "write x-cluster-binary with the old number"},
 		{"field-binary-number-reused", Error, anyWay, "old binary forms would be misread as the new field", "take a number that no field ever had"},
 		{"field-binary-form-changed", Error, anyWay, "binary clients could not read it", "keep the form"},
-		{"binary-number-released", Error, anyWay, "a later field could take it, and old binary forms would be misread", "list it under x-cluster-binary-reserved of the object"},
+		{"binary-number-released", Error, anyWay, "a later field could take it, and old binary forms would be misread",
+			"list it under x-cluster-binary-reserved of the object"},
 		{"enum-value-removed", Error, Request, "stored and sent values would be refused", "keep the value"},
 		{"enum-value-added", Warning, readOnly, "clients that know the values read one that they do not know", "document that there may be more values"},
 		{"enum-added", Error, Request, "values that were free would be refused", newVersion},
 		{"bounds-tightened", Error, Request, "stored and sent values would be refused", "keep the bound, or warn with a hook"},
 		{"pattern-changed", Error, Request, "stored and sent values may be refused", "allow all that was allowed"},
 		{"rule-added", Error, Request, "objects that were taken would be refused", "warn with a hook, or let the rule be for new fields only"},
-		{"validation-hook-added", Warning, Request, "the hook may refuse what was taken; its code shows whether it does", "read the hook; add the difference to the released documents or to the accepted findings"},
+		{"validation-hook-added", Warning, Request, "the hook may refuse what was taken; its code shows whether it does",
+			"read the hook; add the difference to the released documents or to the accepted findings"},
 		{"default-hook-changed", Error, Request | Stored, "the same request would make another object", "fill in nothing new; a new version may"},
 		{"list-semantics-changed", Error, anyWay, "merges and field ownership would change", newVersion},
 		{"map-semantics-changed", Error, anyWay, "merges and field ownership would change", newVersion},
@@ -136,12 +143,14 @@ func typeRules() []Rule {
 // operatorRules are the promises about gates, metrics and flags.
 func operatorRules() []Rule {
 	return []Rule{
-		{"gate-removed", Error, anyWay, "command lines that name the gate would fail", "deprecate it first; it stays 2 releases and 6 months after it became stable, 1 release and 3 months after the end of a beta feature"},
+		{"gate-removed", Error, anyWay, "command lines that name the gate would fail",
+			"deprecate it first; it stays 2 releases and 6 months after it became stable, 1 release and 3 months after the end of a beta feature"},
 		{"gate-default-changed", Error, anyWay, "clusters would lose the feature with an upgrade", "keep the default; off is for alpha features"},
 		{"gate-stage-lowered", Error, anyWay, "features only become more stable, until they are deprecated", "keep the stage, or deprecate the gate"},
 		{"metric-removed", Error, anyWay, "dashboards and alerts are made of it", "deprecate it first; a stable metric stays 3 releases and 9 months after that"},
 		{"metric-changed", Error, anyWay, "dashboards and alerts are made of its labels and type", "add a metric of another name"},
-		{"flag-removed", Error, anyWay, "command lines that name the flag would fail", "deprecate it first; a flag for administrators stays 1 release and 6 months after that"},
+		{"flag-removed", Error, anyWay, "command lines that name the flag would fail",
+			"deprecate it first; a flag for administrators stays 1 release and 6 months after that"},
 		{"flag-default-changed", Warning, anyWay, "the same command line would do something else", "name it in the notes of the release"},
 	}
 }

@@ -209,7 +209,8 @@ func (c *comparison) sizes(u use, old, now *shape, path string) {
 	if m := old.textsOf().plain(); len(m.checks) > 0 && m.most < math.MaxInt { // named checks allow ASCII only
 		bytes = min(bytes, m.most)
 	}
-	if closed := len(old.enum) > 0 && !old.openEnum; now.bytes < bytes && (!closed || slices.ContainsFunc(old.enum, func(v string) bool { return len(v) > now.bytes })) {
+	if closed := len(old.enum) > 0 && !old.openEnum; now.bytes < bytes &&
+		(!closed || slices.ContainsFunc(old.enum, func(v string) bool { return len(v) > now.bytes })) {
 		find("x-cluster-max-bytes allows less: %d", now.bytes)
 	}
 	if now.unique != nil && (old.unique == nil || !coversUnique(old.unique, now.unique)) {

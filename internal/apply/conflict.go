@@ -218,7 +218,8 @@ func (g grammar) check(typ schema.Ref, v document.Value, at *fieldPath, found *[
 		var space [few]int
 		for i, it := range items {
 			if it.keyless {
-				*found = append(*found, problem{at.String(), "element " + itoa(i) + ": associative list with keys has an element that omits a key field (" + strings.Join(t.ListKeys, ", ") + ")"})
+				*found = append(*found, problem{at.String(), "element " + itoa(i) + ": associative list with keys has an element that omits a key field (" +
+					strings.Join(t.ListKeys, ", ") + ")"})
 				continue
 			}
 			if by.all(it.step, space[:0])[0] != i {

@@ -171,7 +171,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Log.Format, "audit-log-format", c.Log.Format, "json, or legacy for lines of text")
 	fs.StringVar(&c.Log.Version, "audit-log-version", c.Log.Version, "version of the events in the file")
 	c.Log.addFlags(fs, "log")
-	fs.StringVar(&c.Webhook.ConfigFile, "audit-webhook-config-file", c.Webhook.ConfigFile, "client configuration (kubeconfig) for a webhook that receives the events")
+	fs.StringVar(&c.Webhook.ConfigFile, "audit-webhook-config-file", c.Webhook.ConfigFile,
+		"client configuration (kubeconfig) for a webhook that receives the events")
 	fs.Var(pause{&c.Webhook.InitialBackoff}, "audit-webhook-initial-backoff", "pause before a failed call is repeated; later ones are longer")
 	fs.StringVar(&c.Webhook.Version, "audit-webhook-version", c.Webhook.Version, "version of the events for the webhook")
 	c.Webhook.Throttle = true

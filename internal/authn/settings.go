@@ -79,7 +79,8 @@ func CheckTokenLife(d time.Duration) error {
 // Validate reports the first mistake, or nil.
 func (c *Settings) Validate() error {
 	if v := c.TokenWebhookVersion; v != "v1" && v != "v1beta1" {
-		return fmt.Errorf("--authentication-token-webhook-version: %q is neither v1 nor v1beta1, nor one of them after %q", v, "authentication."+profile.GroupSuffix+"/")
+		return fmt.Errorf("--authentication-token-webhook-version: %q is neither v1 nor v1beta1, nor one of them after %q", v,
+			"authentication."+profile.GroupSuffix+"/")
 	}
 	if err := checkIssuers(c.ServiceAccountIssuers); err != nil {
 		return fmt.Errorf("--service-account-issuer: %w", err)

@@ -93,7 +93,8 @@ func (w *Webhook) Authorize(ctx context.Context, a *Attributes) (Decision, strin
 		if answer.Allowed {
 			life = w.cfg.Allowed
 		}
-		if answer.until = now.Add(life); len(a.Verb)+len(a.Group)+len(a.Version)+len(a.Resource)+len(a.Subresource)+len(a.Namespace)+len(a.Name)+len(a.Path) < mostCached {
+		size := len(a.Verb) + len(a.Group) + len(a.Version) + len(a.Resource) + len(a.Subresource) + len(a.Namespace) + len(a.Name) + len(a.Path)
+		if answer.until = now.Add(life); size < mostCached {
 			w.answers.Put(string(key), answer)
 		}
 	}
@@ -140,7 +141,8 @@ func (w *Webhook) ask(ctx context.Context, spec accessReviewSpec) (answer webhoo
 		return answer, errors.New("the answer of the authorization webhook is not a SubjectAccessReview")
 	}
 	if got.APIVersion != review.APIVersion || got.Kind != review.Kind {
-		return answer, fmt.Errorf("the answer of the authorization webhook is a %q of %q, not a SubjectAccessReview of %q", got.Kind, got.APIVersion, review.APIVersion)
+		return answer, fmt.Errorf("the answer of the authorization webhook is a %q of %q, not a SubjectAccessReview of %q", got.Kind,
+			got.APIVersion, review.APIVersion)
 	}
 	if got.Status != nil {
 		answer = *got.Status

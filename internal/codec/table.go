@@ -62,7 +62,8 @@ func NewTable(res *api.Resource, o TableOptions) (*Table, error) {
 	default:
 		return nil, api.BadRequest("unrecognized includeObject value %q: use None, Metadata or Object", o.IncludeObject)
 	}
-	t := &Table{opts: o, columns: make([]column, len(res.Columns)), completes: res.Completes, before: ItemPrefix(res.GV.APIVersion(), res.Kind) + `"metadata":`, object: appendPartialHead(nil, o.APIVersion)}
+	t := &Table{opts: o, columns: make([]column, len(res.Columns)), completes: res.Completes, before: ItemPrefix(res.GV.APIVersion(), res.Kind) + `"metadata":`,
+		object: appendPartialHead(nil, o.APIVersion)}
 	for i := range res.Columns {
 		t.columns[i] = newColumn(res, &res.Columns[i])
 	}

@@ -27,7 +27,8 @@ const (
 
 // isBootstrapToken reports whether an observation is of the secret of a bootstrap token.
 func (c *cluster) isBootstrapToken(secrets *Type, o *observation) bool {
-	return o.typ == secrets && strings.HasPrefix(o.key, secrets.key(authn.BootstrapTokenNamespace, authn.BootstrapTokenPrefix)) && secretType(o.body) == authn.BootstrapTokenType
+	return o.typ == secrets && strings.HasPrefix(o.key, secrets.key(authn.BootstrapTokenNamespace, authn.BootstrapTokenPrefix)) &&
+		secretType(o.body) == authn.BootstrapTokenType
 }
 
 // tokenCleaner is the controller that deletes the secrets of bootstrap tokens at their end.

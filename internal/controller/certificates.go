@@ -98,7 +98,8 @@ type requests struct {
 	queue   *queue[string]             // by name
 }
 
-func newRequests(ctx context.Context, c *cluster, name string, pending func(*signingRequest) bool, work func(context.Context, *signingRequest, []byte) error) *requests {
+func newRequests(ctx context.Context, c *cluster, name string, pending func(*signingRequest) bool,
+	work func(context.Context, *signingRequest, []byte) error) *requests {
 	r := &requests{cluster: c, typ: c.signingRequests(), pending: pending}
 	r.queue = newQueue(ctx, name, parallel, c.Logger, func(ctx context.Context, name string) error {
 		e, err := r.Store.Get(ctx, r.typ.key("", name))

@@ -27,7 +27,8 @@ const (
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota, RootCA, ServiceAccount, AccountToken, TokenCleaner, PolicyStatus}
+	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota,
+		RootCA, ServiceAccount, AccountToken, TokenCleaner, PolicyStatus}
 }
 
 // OnlyByName lists the controllers that "*" does not select, as in kube-controller-manager.
@@ -46,7 +47,8 @@ func Check(selection []string) error {
 	for _, word := range selection {
 		name := strings.TrimPrefix(word, "-")
 		if name != "*" && !slices.Contains(Names(), name) && !slices.Contains(otherControllers, name) {
-			return fmt.Errorf("--controllers: %q is not known; use \"*\" for the usual ones, or some of %s, each with \"-\" before it to leave it out", word, strings.Join(Names(), ", "))
+			return fmt.Errorf("--controllers: %q is not known; use \"*\" for the usual ones, or some of %s, each with \"-\" before it to leave it out", word,
+				strings.Join(Names(), ", "))
 		}
 	}
 	return nil

@@ -18,7 +18,8 @@ func conditions(errs, unknown []error, left remains) []api.Condition {
 	list := []api.Condition{
 		{Type: "NamespaceDeletionDiscoveryFailure", Status: "False", Reason: "ResourcesDiscovered", Message: "All resources successfully discovered"},
 		{Type: "NamespaceDeletionGroupVersionParsingFailure", Status: "False", Reason: "ParsedGroupVersions", Message: "All legacy kube types successfully parsed"},
-		{Type: "NamespaceDeletionContentFailure", Status: "False", Reason: "ContentDeleted", Message: "All content successfully deleted, may be waiting on finalization"},
+		{Type: "NamespaceDeletionContentFailure", Status: "False", Reason: "ContentDeleted",
+			Message: "All content successfully deleted, may be waiting on finalization"},
 		{Type: "NamespaceContentRemaining", Status: "False", Reason: "ContentRemoved", Message: "All content successfully removed"},
 		{Type: "NamespaceFinalizersRemaining", Status: "False", Reason: "ContentHasNoFinalizers", Message: "All content-preserving finalizers finished"},
 	}
@@ -28,7 +29,8 @@ func conditions(errs, unknown []error, left remains) []api.Condition {
 			texts[i] = err.Error()
 		}
 		list[0].Status, list[0].Reason = "True", "DiscoveryFailed"
-		list[0].Message = fmt.Sprintf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s", len(unknown), strings.Join(texts, ", "))
+		list[0].Message = fmt.Sprintf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s", len(unknown),
+			strings.Join(texts, ", "))
 	}
 	if len(errs) > 0 {
 		texts := make([]string, len(errs))

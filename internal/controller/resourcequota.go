@@ -37,7 +37,8 @@ type quotas struct {
 }
 
 func newQuotas(ctx context.Context, c *cluster) handler {
-	q := &quotas{cluster: c, typ: c.find("", "resourcequotas"), pods: c.find("", "pods"), services: c.find("", "services"), claims: c.find("", "persistentvolumeclaims"), definitions: c.definitions(), bounds: map[string]string{}}
+	q := &quotas{cluster: c, typ: c.find("", "resourcequotas"), pods: c.find("", "pods"), services: c.find("", "services"),
+		claims: c.find("", "persistentvolumeclaims"), definitions: c.definitions(), bounds: map[string]string{}}
 	q.queue = newQueue(ctx, ResourceQuota, parallel, c.Logger, q.sync)
 	return q
 }

@@ -224,7 +224,8 @@ func (p *parser) number(n int32) error {
 	}
 	value, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return &TypeError{Path: string(p.d.appendPath(nil, n, true)), Message: "cannot unmarshal number " + string(text[:min(len(text), 64)]) + " into Go value of type float64"}
+		return &TypeError{Path: string(p.d.appendPath(nil, n, true)),
+			Message: "cannot unmarshal number " + string(text[:min(len(text), 64)]) + " into Go value of type float64"}
 	}
 	if value == 0 {
 		value = 0 // -0 is 0

@@ -102,7 +102,8 @@ func (c *checker) text(n int32, t *schema.Type, v Value) {
 		return
 	}
 	raw, escapes := v.inside()
-	if !escapes && r.Pattern == "" && r.MinLength == 0 && r.MaxLength == 0 && (r.MaxBytes == 0 || len(raw) <= int(r.MaxBytes)) && wellFormed(r.Format, string(raw)) {
+	if !escapes && r.Pattern == "" && r.MinLength == 0 && r.MaxLength == 0 && (r.MaxBytes == 0 || len(raw) <= int(r.MaxBytes)) &&
+		wellFormed(r.Format, string(raw)) {
 		return // a short text is not copied
 	}
 	s := v.Text()

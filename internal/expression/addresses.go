@@ -54,7 +54,10 @@ func addressFunctions() map[string][]cel.FunctionOpt {
 			member("cidr_contains_ip_string", b, cel.BinaryBinding(func(of, text ref.Val) ref.Val { return containsAddress(of, parsed(text, textToAddress)) }), cidr, s),
 			member("cidr_contains_ip_ip", b, cel.BinaryBinding(containsAddress), cidr, ip)},
 		"containsCIDR": {
-			member("cidr_contains_cidr_string", b, cel.BinaryBinding(func(of, text ref.Val) ref.Val { return containsNetwork(of, parsed(text, textToNetwork)) }), cidr, s),
+			member("cidr_contains_cidr_string", b, cel.BinaryBinding(func(of,
+				text ref.Val) ref.Val {
+				return containsNetwork(of, parsed(text, textToNetwork))
+			}), cidr, s),
 			member("cidr_contains_cidr", b, cel.BinaryBinding(containsNetwork), cidr, cidr)},
 	}
 	for _, test := range []struct {

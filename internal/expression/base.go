@@ -52,7 +52,8 @@ type library struct{}
 // CompileOptions implements cel.Library.
 func (library) CompileOptions() []cel.EnvOption {
 	options := []cel.EnvOption{cel.Types(addresses.is, networks.is, authorities.is, pathQueries.is, groupQueries.is, resourceQueries.is, decisions.is)}
-	for _, functions := range []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(), addressFunctions(), formatFunctions(), versionFunctions(), rightsFunctions(), patchFunctions()} {
+	for _, functions := range []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(), addressFunctions(),
+		formatFunctions(), versionFunctions(), rightsFunctions(), patchFunctions()} {
 		for name, overloads := range functions {
 			options = append(options, cel.Function(name, overloads...))
 		}

@@ -60,7 +60,8 @@ func (s *Scope) Compose(name, text string) error {
 // not known to them.
 func plain(t *types.Type) *types.Type {
 	switch t.Kind() {
-	case types.BoolKind, types.BytesKind, types.DoubleKind, types.DurationKind, types.IntKind, types.NullTypeKind, types.StringKind, types.TimestampKind, types.UintKind:
+	case types.BoolKind, types.BytesKind, types.DoubleKind, types.DurationKind, types.IntKind, types.NullTypeKind,
+		types.StringKind, types.TimestampKind, types.UintKind:
 		return t
 	case types.ListKind:
 		return types.NewListType(plain(t.Parameters()[0]))

@@ -10,7 +10,8 @@ import (
 // listFunctions are functions of lists. Those of elements in an order have one overload
 // for each type of elements that has one.
 func listFunctions() map[string][]cel.FunctionOpt {
-	comparable := []*types.Type{types.IntType, types.UintType, types.DoubleType, types.BoolType, types.DurationType, types.TimestampType, types.StringType, types.BytesType}
+	comparable := []*types.Type{types.IntType, types.UintType, types.DoubleType, types.BoolType, types.DurationType, types.TimestampType,
+		types.StringType, types.BytesType}
 	zeros := []ref.Val{types.Int(0), types.Uint(0), types.Double(0), types.Duration{}}
 	functions := map[string][]cel.FunctionOpt{}
 	for _, t := range comparable {

@@ -80,7 +80,8 @@ func makePricers() map[string]pricer {
 		"fieldSelector", "labelSelector", "check", "getEscapedPath", "getHost", "getHostname", "getPort", "getScheme", "format.named"} {
 		all[name] = priceText(4) // errors show their operand
 	}
-	for _, name := range [...]string{"getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds"} {
+	for _, name := range [...]string{"getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours", "getMilliseconds", "getMinutes",
+		"getMonth", "getSeconds"} {
 		all[name] = priceMoment
 	}
 	return all
@@ -88,10 +89,12 @@ func makePricers() map[string]pricer {
 
 // constantWork are the functions that take the same time for all arguments, and make
 // small values or none.
-var constantWork = []string{operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional, operators.NotStrictlyFalse, "__not_strictly_false__",
+var constantWork = []string{operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional, operators.NotStrictlyFalse,
+	"__not_strictly_false__",
 	operators.Negate, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo,
 	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.Index, operators.OptIndex, operators.OptSelect,
-	"cel.@block", "startsWith", "endsWith", "first", "last", "type", "dyn", "or", "orValue", "hasValue", "value", "optional.none", "optional.of", "optional.ofNonZeroValue",
+	"cel.@block", "startsWith", "endsWith", "first", "last", "type", "dyn", "or", "orValue", "hasValue", "value", "optional.none", "optional.of",
+	"optional.ofNonZeroValue",
 	"optional.unwrap", "unwrapOpt", "add", "sub", "compareTo", "sign", "asInteger", "asApproximateFloat", "isInteger", "isGreaterThan", "isLessThan",
 	"major", "minor", "patch", "family", "masked", "prefixLength", "isGlobalUnicast", "isLinkLocalMulticast", "isLinkLocalUnicast", "isLoopback", "isUnspecified",
 	"allowed", "error", "errored", "reason",

@@ -43,7 +43,8 @@ func makePrices() map[string]price {
 	for _, name := range [...]string{"find", "findAll"} {
 		all[name] = price{(*costs).worstFind, actualFind}
 	}
-	for _, name := range [...]string{"masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast",
+	for _, name := range [...]string{"masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast",
+		"isLinkLocalUnicast", "isGlobalUnicast",
 		"format.named", "sign", "asInteger", "isInteger", "asApproximateFloat", "isGreaterThan", "isLessThan", "compareTo", "add", "sub", "major", "minor", "patch",
 		"getScheme", "getHostname", "getHost", "getPort", "getEscapedPath", "getQuery"} {
 		all[name] = price{}

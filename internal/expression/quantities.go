@@ -9,8 +9,9 @@ import (
 	"github.com/capstan-dev/capstan/openapi"
 )
 
-var quantities = &class[quantity.Quantity]{is: cel.ObjectType(openapi.Word() + ".Quantity"), equal: func(a, b quantity.Quantity) bool { return a.Compare(b) == 0 },
-	text: quantity.Quantity.String}
+var quantities = &class[quantity.Quantity]{is: cel.ObjectType(openapi.Word() + ".Quantity"),
+	equal: func(a, b quantity.Quantity) bool { return a.Compare(b) == 0 },
+	text:  quantity.Quantity.String}
 
 // quantityFunctions compare and add quantities like "50Mi".
 func quantityFunctions() map[string][]cel.FunctionOpt {
@@ -27,8 +28,9 @@ func quantityFunctions() map[string][]cel.FunctionOpt {
 			_, err := quantity.Parse(s)
 			return types.Bool(err == nil)
 		}), types.StringType)},
-		"sign":               {function("quantity_sign", i, unary(quantities, func(v quantity.Quantity) ref.Val { return types.Int(v.Sign()) }), q)},
-		"asApproximateFloat": {member("quantity_get_float", types.DoubleType, unary(quantities, func(v quantity.Quantity) ref.Val { return types.Double(v.Float()) }), q)},
+		"sign": {function("quantity_sign", i, unary(quantities, func(v quantity.Quantity) ref.Val { return types.Int(v.Sign()) }), q)},
+		"asApproximateFloat": {member("quantity_get_float", types.DoubleType,
+			unary(quantities, func(v quantity.Quantity) ref.Val { return types.Double(v.Float()) }), q)},
 		"asInteger": {member("quantity_get_int", i, unary(quantities, func(v quantity.Quantity) ref.Val {
 			n, ok := v.Int()
 			if !ok {
@@ -40,11 +42,12 @@ func quantityFunctions() map[string][]cel.FunctionOpt {
 			_, ok := v.Int()
 			return types.Bool(ok)
 		}), q)},
-		"isGreaterThan": {member("quantity_is_greater_than", b, binary(quantities, func(v, w quantity.Quantity) ref.Val { return types.Bool(v.Compare(w) > 0) }), q, q)},
-		"isLessThan":    {member("quantity_is_less_than", b, binary(quantities, func(v, w quantity.Quantity) ref.Val { return types.Bool(v.Compare(w) < 0) }), q, q)},
-		"compareTo":     {member("quantity_compare_to", i, binary(quantities, func(v, w quantity.Quantity) ref.Val { return types.Int(v.Compare(w)) }), q, q)},
-		"add":           sums("add", quantity.Quantity.Plus),
-		"sub":           sums("sub", quantity.Quantity.Minus),
+		"isGreaterThan": {member("quantity_is_greater_than", b, binary(quantities,
+			func(v, w quantity.Quantity) ref.Val { return types.Bool(v.Compare(w) > 0) }), q, q)},
+		"isLessThan": {member("quantity_is_less_than", b, binary(quantities, func(v, w quantity.Quantity) ref.Val { return types.Bool(v.Compare(w) < 0) }), q, q)},
+		"compareTo":  {member("quantity_compare_to", i, binary(quantities, func(v, w quantity.Quantity) ref.Val { return types.Int(v.Compare(w)) }), q, q)},
+		"add":        sums("add", quantity.Quantity.Plus),
+		"sub":        sums("sub", quantity.Quantity.Minus),
 	}
 }
 

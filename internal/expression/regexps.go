@@ -15,7 +15,10 @@ func regexpFunctions() map[string][]cel.FunctionOpt {
 		"find": {member("string_find_string", s, cel.BinaryBinding(func(text, pattern ref.Val) ref.Val { return finding(nil, first, text, pattern) }), s, s)},
 		"findAll": {
 			member("string_find_all_string", cel.ListType(s), cel.BinaryBinding(func(text, pattern ref.Val) ref.Val { return finding(nil, all, text, pattern) }), s, s),
-			member("string_find_all_string_int", cel.ListType(s), cel.FunctionBinding(func(args ...ref.Val) ref.Val { return finding(nil, all, args...) }), s, s, types.IntType),
+			member("string_find_all_string_int", cel.ListType(s), cel.FunctionBinding(func(args ...ref.Val) ref.Val {
+				return finding(nil, all,
+					args...)
+			}), s, s, types.IntType),
 		},
 	}
 }

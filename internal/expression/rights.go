@@ -58,7 +58,8 @@ var (
 	pathQueries     = &class[pathQuery]{is: cel.ObjectType(rightsPrefix + "PathCheck"), equal: func(a, b pathQuery) bool { return a.Check == b.Check }}
 	groupQueries    = &class[groupQuery]{is: cel.ObjectType(rightsPrefix + "GroupCheck"), equal: func(a, b groupQuery) bool { return a.Check == b.Check }}
 	resourceQueries = &class[resourceQuery]{is: cel.ObjectType(rightsPrefix + "ResourceCheck"), equal: func(a, b resourceQuery) bool { return a.Check == b.Check }}
-	decisions       = &class[Decision]{is: cel.ObjectType(rightsPrefix + "Decision"), equal: func(a, b Decision) bool { return a.Allowed == b.Allowed && a.Reason == b.Reason }}
+	decisions       = &class[Decision]{is: cel.ObjectType(rightsPrefix + "Decision"),
+		equal: func(a, b Decision) bool { return a.Allowed == b.Allowed && a.Reason == b.Reason }}
 )
 
 // AuthorizerType and ResourceCheckType are the types of variables with the values of
@@ -101,7 +102,8 @@ func rightsFunctions() map[string][]cel.FunctionOpt {
 		}), groupQueries.is, s)},
 		"check": {
 			member("pathcheck_check", decisions.is, withText(pathQueries, func(p pathQuery, verb string) ref.Val { return p.decide(verb) }), pathQueries.is, s),
-			member("resourcecheck_check", decisions.is, withText(resourceQueries, func(r resourceQuery, verb string) ref.Val { return r.decide(verb) }), resourceQueries.is, s)},
+			member("resourcecheck_check", decisions.is, withText(resourceQueries,
+				func(r resourceQuery, verb string) ref.Val { return r.decide(verb) }), resourceQueries.is, s)},
 		"errored": {member("decision_errored", b, unary(decisions, func(d Decision) ref.Val { return types.Bool(d.Err != nil) }), decisions.is)},
 		"error": {member("decision_error", s, unary(decisions, func(d Decision) ref.Val {
 			if d.Err == nil {

@@ -162,7 +162,8 @@ func (p *Program) plan() error {
 	attributes := interpreter.NewAttributeFactory(s.env.Container, s.provider, s.provider)
 	plain := interpreter.NewInterpreter(s.base.functions, s.env.Container, s.provider, s.provider, attributes)
 	var err error
-	p.plain, err = plain.NewInterpretable(p.checked.NativeRep(), interpreter.CustomDecorator(planOptional), interpreter.CustomDecorator(planPriced(s.base.functions)),
+	p.plain, err = plain.NewInterpretable(p.checked.NativeRep(), interpreter.CustomDecorator(planOptional),
+		interpreter.CustomDecorator(planPriced(s.base.functions)),
 		interpreter.InterruptableEval(), interpreter.Optimize())
 	return err
 }

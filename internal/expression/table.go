@@ -28,7 +28,8 @@ var documentBase = sync.OnceValues(func() (*base, error) {
 })
 
 // textKinds are the kinds of tables whose values are strings in expressions too.
-var textKinds = map[schema.Kind]Kind{schema.Boolean: Boolean, schema.Integer: Integer, schema.Number: Number, schema.IntOrString: IntOrString, schema.Any: Dynamic}
+var textKinds = map[schema.Kind]Kind{schema.Boolean: Boolean, schema.Integer: Integer, schema.Number: Number,
+	schema.IntOrString: IntOrString, schema.Any: Dynamic}
 
 // tableTypes makes the types of expressions of those of a table, as far as expressions
 // need them.

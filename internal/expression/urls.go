@@ -10,7 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/openapi"
 )
 
-var urls = &class[*url.URL]{is: cel.ObjectType(openapi.Word() + ".URL"), equal: func(a, b *url.URL) bool { return a.String() == b.String() }, text: (*url.URL).String}
+var urls = &class[*url.URL]{is: cel.ObjectType(openapi.Word() + ".URL"),
+	equal: func(a, b *url.URL) bool { return a.String() == b.String() }, text: (*url.URL).String}
 
 // urlFunctions take URLs apart: absolute ones, and absolute paths.
 func urlFunctions() map[string][]cel.FunctionOpt {
@@ -44,7 +45,8 @@ func urlFunctions() map[string][]cel.FunctionOpt {
 		{"getPort", "url_get_port", (*url.URL).Port},
 		{"getEscapedPath", "url_get_escaped_path", (*url.URL).EscapedPath},
 	} {
-		functions[part.name] = []cel.FunctionOpt{member(part.id, types.StringType, unary(urls, func(u *url.URL) ref.Val { return types.String(part.of(u)) }), urls.is)}
+		functions[part.name] = []cel.FunctionOpt{member(part.id, types.StringType,
+			unary(urls, func(u *url.URL) ref.Val { return types.String(part.of(u)) }), urls.is)}
 	}
 	return functions
 }

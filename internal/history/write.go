@@ -55,7 +55,8 @@ func fresh(e *evidence) []string {
 	}
 	for _, w := range e.Watches {
 		if b := e.begins[w]; w.From == 0 && b.known && b.at < w.NotBefore {
-			wrong = append(wrong, fmt.Sprintf("watch %s of %s begins with the state at %d, %d was acknowledged before: %s", w.Name, &w.Options, b.at, w.NotBefore, w.head(b.skip+3)))
+			wrong = append(wrong, fmt.Sprintf("watch %s of %s begins with the state at %d, %d was acknowledged before: %s", w.Name, &w.Options, b.at,
+				w.NotBefore, w.head(b.skip+3)))
 		}
 	}
 	return wrong

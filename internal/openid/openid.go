@@ -98,7 +98,8 @@ func (a *Authenticator) discover(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		a.cfg.Logger.Error("the issuer of ID tokens cannot be discovered, so nobody logs in by them; trying again", "issuer", a.cfg.OIDCIssuerURL, "error", err, "in", a.cfg.Retry)
+		a.cfg.Logger.Error("the issuer of ID tokens cannot be discovered, so nobody logs in by them; trying again", "issuer", a.cfg.OIDCIssuerURL,
+			"error", err, "in", a.cfg.Retry)
 		select {
 		case <-ctx.Done():
 			return

@@ -66,7 +66,8 @@ type Demands struct {
 }
 
 // Reasons are the reasons by their names in documents.
-var Reasons = map[string]string{"invalid": CauseInvalid, "required": CauseRequired, "forbidden": CauseForbidden, "unsupported": CauseNotSupported, "duplicate": CauseDuplicate, "too-long": CauseTooLong}
+var Reasons = map[string]string{"invalid": CauseInvalid, "required": CauseRequired, "forbidden": CauseForbidden, "unsupported": CauseNotSupported,
+	"duplicate": CauseDuplicate, "too-long": CauseTooLong}
 
 // reason is the reason that follows from a failing test.
 func (t *Test) reason() string {

@@ -44,7 +44,8 @@ func (t *Table) fallible() []bool {
 		changed = false
 		for i := len(t.Types) - 1; i >= 0; i-- { // most types come before those that they use
 			typ := &t.Types[i]
-			now := found[i] || typ.Rules != nil || typ.OneOf != nil || typ.Values != nil || typ.Demands != nil || typ.Check != 0 || (typ.Kind == List || typ.Kind == Map) && is(typ.Elem)
+			now := found[i] || typ.Rules != nil || typ.OneOf != nil || typ.Values != nil || typ.Demands != nil || typ.Check != 0 ||
+				(typ.Kind == List || typ.Kind == Map) && is(typ.Elem)
 			for j := range typ.Fields {
 				f := &typ.Fields[j]
 				now = now || f.Required || f.ByRules || !f.Unchecked && is(f.Type)

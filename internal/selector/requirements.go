@@ -94,4 +94,5 @@ func Checked(v document.Value) (labels.Selector, error) {
 	return selector, nil
 }
 
-var checkedOperators = map[string]selection.Operator{"In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist}
+var checkedOperators = map[string]selection.Operator{"In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists,
+	"DoesNotExist": selection.DoesNotExist}

@@ -156,7 +156,8 @@ func (s *cacheShard) remove(key string) {
 
 // makeRoom removes versions until there is space for another.
 func (s *cacheShard) makeRoom(need int64) {
-	EvictWhile(func() bool { return s.size+need > s.limit }, s.newest, func(v *cachedVersion) *bool { return &v.used }, func(key string, _ *cachedVersion) { s.remove(key) })
+	EvictWhile(func() bool { return s.size+need > s.limit }, s.newest, func(v *cachedVersion) *bool { return &v.used },
+		func(key string, _ *cachedVersion) { s.remove(key) })
 }
 
 func weight(key string, stored []byte) int64 {

@@ -33,8 +33,10 @@ func testSeveralKeys(t *testing.T, h Harness) {
 			return writes, nil
 		})
 	}
-	all, err := write([]string{"c", "b", "a", "d"}, store.Write{Op: store.OpCreate, Value: Body(2)}, store.Write{Op: store.OpUpdate, Value: Body(3)}, store.Write{}, store.Write{Op: store.OpCreate, Value: Body(4)})
-	if err != nil || Text(all[0]) != `c@2=meta-2 {"n":2,"rev":"2"}` || Text(all[1]) != `b@3=meta-3 {"n":3,"rev":"3"}` || Text(all[2]) != "none" || Text(all[3]) != `d@4=meta-4 {"n":4,"rev":"4"}` {
+	all, err := write([]string{"c", "b", "a", "d"}, store.Write{Op: store.OpCreate, Value: Body(2)}, store.Write{Op: store.OpUpdate, Value: Body(3)},
+		store.Write{}, store.Write{Op: store.OpCreate, Value: Body(4)})
+	if err != nil || Text(all[0]) != `c@2=meta-2 {"n":2,"rev":"2"}` || Text(all[1]) != `b@3=meta-3 {"n":3,"rev":"3"}` || Text(all[2]) != "none" ||
+		Text(all[3]) != `d@4=meta-4 {"n":4,"rev":"4"}` {
 		t.Errorf("%v: %v", err, all)
 	}
 	if len(batches) != 1 || len(batches[0]) != 3 {

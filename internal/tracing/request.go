@@ -41,7 +41,8 @@ func (t *Tracer) Request(ctx context.Context, q *http.Request, arrived time.Time
 		scheme = "https"
 	}
 	span.SetAttributes(attribute.String("http.method", q.Method), attribute.String("http.scheme", scheme), attribute.String("http.target", q.RequestURI),
-		attribute.String("http.host", q.Host), attribute.String("http.flavor", strings.TrimPrefix(q.Proto, "HTTP/")), attribute.String("http.user_agent", q.UserAgent()),
+		attribute.String("http.host", q.Host), attribute.String("http.flavor", strings.TrimPrefix(q.Proto, "HTTP/")),
+		attribute.String("http.user_agent", q.UserAgent()),
 		attribute.String("http.request.method", q.Method), attribute.String("url.path", q.URL.Path))
 	if host, port, err := net.SplitHostPort(q.RemoteAddr); err == nil {
 		number, _ := strconv.Atoi(port)

@@ -42,7 +42,8 @@ func Open(c *Config, instance string, figures Figures, log *slog.Logger, pauses 
 	if pauses == (Pauses{}) {
 		pauses = Pauses{Batch: 5 * time.Second, Call: 10 * time.Second, Again: 5 * time.Second, Give: time.Minute}
 	}
-	s := &Sender{calls: grpc.New(c.network, c.address), figures: figures, log: log, pauses: pauses, ended: make(chan sdk.ReadOnlySpan, mostWaiting), done: make(chan struct{})}
+	s := &Sender{calls: grpc.New(c.network, c.address), figures: figures, log: log, pauses: pauses, ended: make(chan sdk.ReadOnlySpan, mostWaiting),
+		done: make(chan struct{})}
 	limits := sdk.NewSpanLimits()
 	limits.AttributeValueLengthLimit = mostText
 	sampler := sdk.NeverSample()
@@ -50,7 +51,8 @@ func Open(c *Config, instance string, figures Figures, log *slog.Logger, pauses 
 		sampler = sdk.TraceIDRatioBased(float64(c.Rate) / 1e6)
 	}
 	origin := resource.NewSchemaless(attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", instance))
-	s.Tracer = New(sdk.NewTracerProvider(sdk.WithSampler(sdk.ParentBased(sampler)), sdk.WithSpanProcessor(s), sdk.WithResource(origin), sdk.WithRawSpanLimits(limits)))
+	s.Tracer = New(sdk.NewTracerProvider(sdk.WithSampler(sdk.ParentBased(sampler)), sdk.WithSpanProcessor(s), sdk.WithResource(origin),
+		sdk.WithRawSpanLimits(limits)))
 	var running context.Context
 	running, s.stop = context.WithCancel(context.Background())
 	go s.run(running)

@@ -89,10 +89,11 @@ func New(target Target, resolver Resolver) (*Client, error) {
 	}
 	c := &Client{address: at.String(), as: target.Credentials}
 	transport := &http.Transport{
-		TLSClientConfig:        config,
-		TLSHandshakeTimeout:    dialFor,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: pingAfter, MaxReceiveBufferPerStream: streamWindow},
+		TLSClientConfig:     config,
+		TLSHandshakeTimeout: dialFor,
+		ForceAttemptHTTP2:   true,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: pingAfter,
+			MaxReceiveBufferPerStream: streamWindow},
 		MaxResponseHeaderBytes: mostHeaders,
 		MaxConnsPerHost:        mostConnections,
 		MaxIdleConnsPerHost:    mostIdle,

@@ -76,7 +76,8 @@ The server must be stopped. To check the data of one that runs, make a backup wi
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := flags.look(func(e *store.Engine) error { return check(cmd.Context(), e, cmd.OutOrStdout()) })
 			if errors.Is(err, store.ErrLocked) {
-				return fmt.Errorf("%w; or check a backup of it: capstan store backup --data-dir %s --to DIR, then capstan store check --backup DIR", err, shellWord(flags.dataDir))
+				return fmt.Errorf("%w; or check a backup of it: capstan store backup --data-dir %s --to DIR, then capstan store check --backup DIR", err,
+					shellWord(flags.dataDir))
 			}
 			return err
 		},

@@ -107,7 +107,8 @@ func (f *tokenFlags) create(ctx context.Context, account string, request *tokenR
 	if err != nil {
 		return err
 	}
-	target.URL = strings.TrimSuffix(target.URL, "/") + "/api/v1/namespaces/" + url.PathEscape(f.namespace) + "/serviceaccounts/" + url.PathEscape(account) + "/token"
+	target.URL = strings.TrimSuffix(target.URL, "/") + "/api/v1/namespaces/" + url.PathEscape(f.namespace) + "/serviceaccounts/" +
+		url.PathEscape(account) + "/token"
 	client, err := webhook.New(target, nil)
 	if err != nil {
 		return err

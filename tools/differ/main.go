@@ -204,7 +204,8 @@ func cmdRecorded(ctx context.Context, args []string) (bool, error) {
 		col.Add(sc, out)
 	})
 	buckets := report.Fold(col.Sorted())
-	report.Table(os.Stdout, &report.Summary{Scenarios: col.Scenarios, Bases: col.Bases, BasesOK: col.BasesOK, Skipped: col.Skipped, Partly: col.Partly, Failed: col.Failed, Buckets: buckets}, 60)
+	report.Table(os.Stdout, &report.Summary{Scenarios: col.Scenarios, Bases: col.Bases, BasesOK: col.BasesOK, Skipped: col.Skipped, Partly: col.Partly,
+		Failed: col.Failed, Buckets: buckets}, 60)
 	differs := len(col.Failed) > 0
 	for _, b := range buckets {
 		if b.Accepted == "" {

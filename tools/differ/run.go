@@ -149,7 +149,8 @@ func (c *runCommand) shrinkAll(ctx context.Context, buckets []*report.Bucket) []
 // report writes the files and the table. It reports whether a difference is not accepted.
 func (c *runCommand) report(acc *report.Accepted, buckets []*report.Bucket) (differs bool, err error) {
 	col := c.found
-	s := &report.Summary{Seed: c.seed, Scenarios: col.Scenarios, Requests: c.runner.Requests.Load(), Bases: col.Bases, BasesOK: col.BasesOK, Skipped: col.Skipped, Partly: col.Partly, Failed: col.Failed, Unused: acc.Unused(), Buckets: buckets}
+	s := &report.Summary{Seed: c.seed, Scenarios: col.Scenarios, Requests: c.runner.Requests.Load(), Bases: col.Bases, BasesOK: col.BasesOK,
+		Skipped: col.Skipped, Partly: col.Partly, Failed: col.Failed, Unused: acc.Unused(), Buckets: buckets}
 	if c.out != "" {
 		if err := report.WriteFiles(c.out, s); err != nil {
 			return false, err

@@ -45,7 +45,8 @@ func newRoot(root string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	all.CompletionOptions.DisableDefaultCmd = true
-	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newLint(root), newExplain(root), newDev(root), newImport(root), newExport(root))
+	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newLint(root), newExplain(root), newDev(root),
+		newImport(root), newExport(root))
 	return all
 }
 

@@ -164,7 +164,8 @@ func (d *dev) look() (map[string]string, error) {
 		}
 		name = filepath.ToSlash(name)
 		if entry.IsDir() {
-			if name != "." && strings.HasPrefix(entry.Name(), ".") || name == "gen" || name == "internal/gen" || name == "openapi/released" || name == "schemas/examples" {
+			if name != "." && strings.HasPrefix(entry.Name(), ".") || name == "gen" || name == "internal/gen" || name == "openapi/released" ||
+				name == "schemas/examples" {
 				return filepath.SkipDir
 			}
 			return nil

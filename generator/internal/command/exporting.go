@@ -64,7 +64,8 @@ func newExport(root string) *cobra.Command {
 			return err
 		},
 	}
-	c.Long = "Makes files of another form from the documents: " + forms + ".\nWhat the form cannot say is listed with file, line and remedy. It ends with 2 and writes nothing\nwhen the documents are wrong, or with --strict when something would be left out."
+	c.Long = "Makes files of another form from the documents: " + forms +
+		".\nWhat the form cannot say is listed with file, line and remedy. It ends with 2 and writes nothing\nwhen the documents are wrong, or with --strict when something would be left out."
 	c.Flags().StringSliceVar(&groups, "group", nil, "the groups, by their names (default: those of your own, in this repository all)")
 	c.Flags().BoolVar(&overwrite, "overwrite", false, "replace files that are there already")
 	c.Flags().BoolVar(&strict, "strict", false, "write nothing if a part would be left out")

@@ -43,7 +43,8 @@ func newImport(root string) *cobra.Command {
 			if err := writeDocuments(root, made.Files, true); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d documents are made of %s, %d parts of it are left out. Look at them, then generate.\n", len(made.Files), args[0], len(made.Notes))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d documents are made of %s, %d parts of it are left out. Look at them, then generate.\n", len(made.Files),
+				args[0], len(made.Notes))
 			return err
 		},
 	}

@@ -93,7 +93,8 @@ func (s *scaffoldOf) check() error {
 
 // newNew is the command with those that add something.
 func newNew(root string) *cobra.Command {
-	c := &cobra.Command{Use: "new", Short: "Begin an API, a kind or a version", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c := &cobra.Command{Use: "new", Short: "Begin an API, a kind or a version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(newAPI(root), newKind(root), newVersion(root))
 	return c
 }

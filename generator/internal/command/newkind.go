@@ -145,7 +145,8 @@ func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version s
 			b.WriteString("    subresources:\n      status: {}\n")
 			for _, sub := range r.Subresources {
 				if sub.Name == "scale" {
-					fmt.Fprintf(&b, "      scale: {specReplicas: %s, statusReplicas: %s%s}\n", sub.SpecReplicas, sub.StatusReplicas, strings.TrimSuffix(", selector: "+sub.Selector, ", selector: "))
+					fmt.Fprintf(&b, "      scale: {specReplicas: %s, statusReplicas: %s%s}\n", sub.SpecReplicas, sub.StatusReplicas,
+						strings.TrimSuffix(", selector: "+sub.Selector, ", selector: "))
 				}
 			}
 		}

@@ -259,7 +259,8 @@ func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalo
 	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name, TypeRef: int(gv.Table.Root(sub.Type.Name))}
 	s.Group, s.Version = sub.Type.GV.Group, sub.Type.GV.Version
 	if sub.SpecReplicas != "" {
-		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " + pathLiteral(sub.Selector) + "}"
+		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " +
+			pathLiteral(sub.Selector) + "}"
 	}
 	return s
 }

@@ -21,7 +21,8 @@ func Client(m *model.Model) ([]File, error) {
 			continue
 		}
 		if other := folders[goPackage(gv.Dir)]; other != "" {
-			return nil, &schema.Error{Pos: schema.Position{File: "openapi/" + gv.Dir + ".yaml", Line: 1}, What: fmt.Sprintf("the package %s in Go would be that of %s and of %s", goPackage(gv.Dir), other, gv.Dir), Fix: "give one of the folders another name"}
+			return nil, &schema.Error{Pos: schema.Position{File: "openapi/" + gv.Dir + ".yaml", Line: 1},
+				What: fmt.Sprintf("the package %s in Go would be that of %s and of %s", goPackage(gv.Dir), other, gv.Dir), Fix: "give one of the folders another name"}
 		}
 		folders[goPackage(gv.Dir)] = gv.Dir
 		g := newClientGroup(gv)

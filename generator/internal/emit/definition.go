@@ -175,9 +175,12 @@ func (d *definitions) switches(r *model.Resource) {
 	for _, k := range []struct {
 		key  string
 		said bool
-	}{{"verbs", len(r.Verbs) < 8}, {"nameFormat", r.NameFormat != "dns1123-subdomain"}, {"hooks", len(r.Hooks) > 0}, {"graceful", r.Graceful != nil}, {"expires", r.Expires},
-		{"completes", r.Completes}, {"statusOnCreate", r.StatusOnCreate}, {"deleteReturnsObject", r.DeleteReturnsObject}, {"role", r.Role != ""}, {"keeps", len(r.Keeps) > 0},
-		{"dependents", r.Dependents != ""}, {"protectedNames", len(r.ProtectedNames) > 0}, {"conditionalUpdate", r.ConditionalUpdate}, {"carries", len(r.Carries) > 0},
+	}{{"verbs", len(r.Verbs) < 8}, {"nameFormat", r.NameFormat != "dns1123-subdomain"}, {"hooks", len(r.Hooks) > 0}, {"graceful",
+		r.Graceful != nil}, {"expires", r.Expires},
+		{"completes", r.Completes}, {"statusOnCreate", r.StatusOnCreate}, {"deleteReturnsObject", r.DeleteReturnsObject}, {"role", r.Role != ""},
+		{"keeps", len(r.Keeps) > 0},
+		{"dependents", r.Dependents != ""}, {"protectedNames", len(r.ProtectedNames) > 0}, {"conditionalUpdate", r.ConditionalUpdate},
+		{"carries", len(r.Carries) > 0},
 		{"conversion", r.Conversion != nil && !r.Conversion.Same && len(r.Carries) == 0}} {
 		if k.said {
 			d.lose(r.Pos, "do it in a webhook or a controller", "a definition has no %s", k.key)

@@ -97,7 +97,8 @@ func (r celRule) ofElements() (celRule, bool) {
 }
 
 // definedReasons are the reasons of causes, as definitions name them.
-var definedReasons = map[string]string{schema.CauseForbidden: "FieldValueForbidden", schema.CauseRequired: "FieldValueRequired", schema.CauseDuplicate: "FieldValueDuplicate"}
+var definedReasons = map[string]string{schema.CauseForbidden: "FieldValueForbidden", schema.CauseRequired: "FieldValueRequired",
+	schema.CauseDuplicate: "FieldValueDuplicate"}
 
 // node is the rule as definitions write it.
 func (r celRule) node() object {

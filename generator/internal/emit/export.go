@@ -58,7 +58,8 @@ func unpublished(gv *model.GroupVersion, d dialect) (lost []schema.Error) {
 		}
 		eachPart(t.Schema, func(s *schema.Schema) {
 			if f := s.Further; f != nil && (f.Contains != nil || f.PropertyNames != nil || len(f.PatternProperties) > 0) {
-				lost = append(lost, schema.Error{Pos: s.Pos, What: t.Name + ": OpenAPI 3.0 has no contains, propertyNames and patternProperties", Fix: "export openapi-3.1"})
+				lost = append(lost, schema.Error{Pos: s.Pos, What: t.Name + ": OpenAPI 3.0 has no contains, propertyNames and patternProperties",
+					Fix: "export openapi-3.1"})
 			}
 		})
 	}

@@ -119,7 +119,8 @@ func (p *paths) groupVersion(gv *model.GroupVersion) error {
 }
 
 func newPaths(m *model.Model, d dialect) *paths {
-	return &paths{components: newComponents(m, d), profile: m.Profile, media: newMediaTypes(m.Profile), out: object{}, title: upperFirst(m.Profile.MediaTypeWord), version: release}
+	return &paths{components: newComponents(m, d), profile: m.Profile, media: newMediaTypes(m.Profile), out: object{},
+		title: upperFirst(m.Profile.MediaTypeWord), version: release}
 }
 
 // name gives the document the name of a group that is not a part of the release.

@@ -86,7 +86,8 @@ var kindNames = map[schema.Kind]string{schema.Object: "Object", schema.Map: "Map
 var presenceNames = map[schema.Presence]string{schema.Explicit: "schema.Explicit", schema.Always: "schema.Always"}
 
 var binaryNames = map[schema.BinaryForm]string{schema.BinaryRaw: "schema.BinaryRaw", schema.BinaryStringList: "schema.BinaryStringList",
-	schema.BinaryObjectOrList: "schema.BinaryObjectOrList", schema.BinaryObjectOrBoolean: "schema.BinaryObjectOrBoolean", schema.BinaryObjectOrStrings: "schema.BinaryObjectOrStrings"}
+	schema.BinaryObjectOrList: "schema.BinaryObjectOrList", schema.BinaryObjectOrBoolean: "schema.BinaryObjectOrBoolean",
+	schema.BinaryObjectOrStrings: "schema.BinaryObjectOrStrings"}
 
 var listNames = map[schema.ListType]string{schema.ListSet: "schema.ListSet", schema.ListMap: "schema.ListMap"}
 

@@ -120,7 +120,8 @@ func (p *goTypes) collect() error {
 // declare adds a type to the package. Two types may not have the same Go name.
 func (p *goTypes) declare(name string, s *openapi3.SchemaRef, at *schema.Schema) error {
 	if p.schemas[name] != nil {
-		return &schema.Error{Pos: at.Pos, What: fmt.Sprintf("the Go type %s is declared twice in package %s", name, goPackage(p.gv.Dir)), Fix: "rename one of them, or add x-cluster-go-name"}
+		return &schema.Error{Pos: at.Pos, What: fmt.Sprintf("the Go type %s is declared twice in package %s", name, goPackage(p.gv.Dir)),
+			Fix: "rename one of them, or add x-cluster-go-name"}
 	}
 	p.schemas[name] = s
 	return nil

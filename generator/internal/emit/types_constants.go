@@ -37,10 +37,12 @@ func (p *goTypes) enum(prefix, of string, s *schema.Schema) error {
 			return nil
 		}
 		if other, taken := p.constants[c.Name]; taken {
-			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the constant %s in Go would be %q and %q", c.Name, other, text), Fix: "rename one of the values, or write a pattern in place of the enum"}
+			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the constant %s in Go would be %q and %q", c.Name, other, text),
+				Fix: "rename one of the values, or write a pattern in place of the enum"}
 		}
 		if p.clashes(c) {
-			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the value %q is the constant %s in Go, which is a type too", text, c.Name), Fix: "rename the type, or give it an x-cluster-go-name"}
+			return &schema.Error{Pos: s.Pos, What: fmt.Sprintf("the value %q is the constant %s in Go, which is a type too", text, c.Name),
+				Fix: "rename the type, or give it an x-cluster-go-name"}
 		}
 		p.constants[c.Name] = text
 		e.Values = append(e.Values, c)

@@ -130,10 +130,12 @@ func checkGoField(f schema.Property, named map[string]string) error {
 		name = f.Schema.Goname
 	}
 	if other := named[name]; other != "" {
-		return &schema.Error{Of: model.OfGoName, Pos: f.Pos, What: fmt.Sprintf("the field %s has the name %s in Go, as %s does", f.Name, name, other), Fix: "rename it, or add x-cluster-go-name"}
+		return &schema.Error{Of: model.OfGoName, Pos: f.Pos, What: fmt.Sprintf("the field %s has the name %s in Go, as %s does", f.Name, name, other),
+			Fix: "rename it, or add x-cluster-go-name"}
 	}
 	if named[name] = f.Name; !token.IsIdentifier(name) {
-		return &schema.Error{Of: model.OfGoName, Pos: f.Pos, What: fmt.Sprintf("the field %s would be %s in Go, which is not a name there", f.Name, name), Fix: "write a name in camelCase, or add x-cluster-go-name"}
+		return &schema.Error{Of: model.OfGoName, Pos: f.Pos, What: fmt.Sprintf("the field %s would be %s in Go, which is not a name there", f.Name, name),
+			Fix: "write a name in camelCase, or add x-cluster-go-name"}
 	}
 	return nil
 }

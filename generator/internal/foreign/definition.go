@@ -66,13 +66,15 @@ func (f *File) versions(spec Place) (all []Version) {
 		f.Fail(spec, "write storage: true in one of the versions", "no version of %s is stored", plural)
 	}
 	for i, v := range versions {
-		one := Version{Group: group, Name: v.At("name").Text(), At: v, Root: v.At("schema").At("openAPIV3Schema"), Definition: spec, Served: v.At("served").Yes(), Stored: v.At("storage").Yes(),
+		one := Version{Group: group, Name: v.At("name").Text(), At: v, Root: v.At("schema").At("openAPIV3Schema"), Definition: spec, Served: v.At("served").Yes(),
+			Stored: v.At("storage").Yes(),
 			Others: len(versions) - i - 1}
 		if one.Served && !one.Root.Here() {
 			f.Fail(v, "add schema.openAPIV3Schema", "the version %s of %s has no schema", one.Name, plural)
 			continue
 		}
-		one.Resource = &model.Resource{Pos: f.Position(v), Plural: plural, Singular: names.At("singular").Text(), Kind: kind, ListKind: cmp.Or(names.At("listKind").Text(), kind+"List"),
+		one.Resource = &model.Resource{Pos: f.Position(v), Plural: plural, Singular: names.At("singular").Text(), Kind: kind,
+			ListKind:   cmp.Or(names.At("listKind").Text(), kind+"List"),
 			Namespaced: spec.At("scope").Text() == "Namespaced", Stored: true, ShortNames: names.At("shortNames").Texts(), Categories: names.At("categories").Texts(),
 			Verbs: allVerbs, NameFormat: "dns1123-subdomain", StorageVersion: stored}
 		f.parts(one.Resource, v)
@@ -85,7 +87,8 @@ func (f *File) versions(spec Place) (all []Version) {
 func (f *File) parts(r *model.Resource, v Place) {
 	if sub := v.At("subresources").At("status"); sub.Node != nil {
 		r.HasStatus = true
-		r.Subresources = append(r.Subresources, model.Subresource{Pos: f.Position(sub), Name: "status", Endpoint: "status", Verbs: []string{"get", "patch", "update"}})
+		r.Subresources = append(r.Subresources, model.Subresource{Pos: f.Position(sub), Name: "status", Endpoint: "status",
+			Verbs: []string{"get", "patch", "update"}})
 	}
 	if scale := v.At("subresources").At("scale"); scale.Here() {
 		r.Subresources = append(r.Subresources, model.Subresource{Pos: f.Position(scale), Name: "scale", Endpoint: "scale", Verbs: []string{"get", "patch", "update"},

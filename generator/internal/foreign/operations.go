@@ -13,7 +13,8 @@ import (
 var resourcePath = regexp.MustCompile(`^/(?:api|apis/([^/]+))/(v[0-9][a-z0-9]*)/(namespaces/\{namespace\}/)?([a-z0-9]+)(/\{name\}(?:/([a-z]+))?)?$`)
 
 // operationVerbs are the verbs of methods, for a collection and for one object.
-var operationVerbs = map[string][2]string{"get": {"list", "get"}, "post": {"create", "create"}, "put": {"", "update"}, "patch": {"", "patch"}, "delete": {"deletecollection", "delete"}}
+var operationVerbs = map[string][2]string{"get": {"list", "get"}, "post": {"create", "create"}, "put": {"", "update"}, "patch": {"", "patch"},
+	"delete": {"deletecollection", "delete"}}
 
 // Operations are those of one path of a resource.
 type Operations struct {

@@ -16,7 +16,8 @@ import (
 
 // Rules are the names of the house rules.
 func Rules() []string {
-	return []string{"boolean", "boolean-name", "conditions", "description", "enum", "enum-value", "field-name", "float", "optional-zero", "plural", "reference", "singular-kind",
+	return []string{"boolean", "boolean-name", "conditions", "description", "enum", "enum-value", "field-name", "float", "optional-zero", "plural",
+		"reference", "singular-kind",
 		"status-endpoint", "unit"}
 }
 
@@ -55,7 +56,8 @@ type checker struct {
 // add notes a finding. A warning may be right in its place.
 func (c *checker) add(pos schema.Position, rule string, warning bool, mend, what string, args ...any) {
 	level := map[bool]compat.Level{true: compat.Warning, false: compat.Error}[warning || c.imported]
-	c.found = append(c.found, compat.Finding{Rule: rule, Level: level, File: pos.File, Line: pos.Line, Element: c.element, What: fmt.Sprintf(what, args...), Mend: mend})
+	c.found = append(c.found, compat.Finding{Rule: rule, Level: level, File: pos.File, Line: pos.Line, Element: c.element,
+		What: fmt.Sprintf(what, args...), Mend: mend})
 }
 
 // resource checks the names of a resource and its status.
@@ -123,8 +125,10 @@ func (c *checker) value(in *schema.Schema, p schema.Property, status bool) {
 	s := p.Schema
 	required := slices.Contains(in.Required, p.Name)
 	switch {
-	case p.Name == "conditions" && (s.ListType != "map" || !slices.Equal(s.ListMapKeys, []string{"type"}) || s.Items == nil || !strings.HasSuffix(s.Items.Ref, "/Condition")):
-		c.add(p.Pos, "conditions", false, "write items: {$ref: /meta/v1/Condition}, x-cluster-list-type: map, x-cluster-list-map-keys: [type]", "is not a list of conditions by type, so writers of different ones would overwrite each other")
+	case p.Name == "conditions" && (s.ListType != "map" || !slices.Equal(s.ListMapKeys, []string{"type"}) || s.Items == nil ||
+		!strings.HasSuffix(s.Items.Ref, "/Condition")):
+		c.add(p.Pos, "conditions", false, "write items: {$ref: /meta/v1/Condition}, x-cluster-list-type: map, x-cluster-list-map-keys: [type]",
+			"is not a list of conditions by type, so writers of different ones would overwrite each other")
 	case s.Type == "number" && !status:
 		c.add(p.Pos, "float", false, "use an integer of a smaller unit, or format: quantity", "is a floating-point number, which changes on its way through clients")
 	case s.Type == "boolean" && asked.MatchString(p.Name):
@@ -138,7 +142,8 @@ func (c *checker) value(in *schema.Schema, p schema.Property, status bool) {
 	case s.Type == "string" && s.Format == "" && len(s.Enum) == 0 && closedWord.MatchString(p.Name) && s.Ref == "":
 		c.add(p.Pos, "enum", true, "list the values in enum if they are known", "accepts every text")
 	case s.Type == "string" && strings.HasSuffix(p.Name, "Ref"):
-		c.add(p.Pos, "reference", false, "make it an object with a name, so that more can be said later; or call it "+strings.TrimSuffix(p.Name, "Ref")+"Name", "is a reference as a text")
+		c.add(p.Pos, "reference", false, "make it an object with a name, so that more can be said later; or call it "+strings.TrimSuffix(p.Name, "Ref")+"Name",
+			"is a reference as a text")
 	case integer(s) && !required && !status && s.Default == nil && s.Presence == "" && allowsZero(s):
 		c.add(p.Pos, "optional-zero", true, "say x-cluster-presence: explicit, or minimum: 1", "is optional and loses a 0 that its author sends")
 	}
@@ -150,5 +155,6 @@ func integer(s *schema.Schema) bool {
 
 // allowsZero reports whether 0 is within the bounds of a number.
 func allowsZero(s *schema.Schema) bool {
-	return (s.Minimum == nil || *s.Minimum <= 0) && (s.Maximum == nil || *s.Maximum >= 0) && (s.ExclusiveMinimum == nil || *s.ExclusiveMinimum < 0) && (s.ExclusiveMaximum == nil || *s.ExclusiveMaximum > 0)
+	return (s.Minimum == nil || *s.Minimum <= 0) && (s.Maximum == nil || *s.Maximum >= 0) && (s.ExclusiveMinimum == nil || *s.ExclusiveMinimum < 0) &&
+		(s.ExclusiveMaximum == nil || *s.ExclusiveMaximum > 0)
 }

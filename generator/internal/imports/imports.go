@@ -74,9 +74,11 @@ func Of(f *foreign.File, o Options) (*Result, error) {
 
 // OfServer makes the documents of all that a server publishes.
 func OfServer(all []foreign.Served, o Options) (*Result, error) {
-	r := &result{Options: o, since: "0.0", dropped: map[schema.Position]*schema.Error{}, conversions: map[string]conversion{}, lists: map[schema.Position]bool{}, renamed: map[schema.Position]bool{}}
+	r := &result{Options: o, since: "0.0", dropped: map[schema.Position]*schema.Error{}, conversions: map[string]conversion{}, lists: map[schema.Position]bool{},
+		renamed: map[schema.Position]bool{}}
 	for range 20 {
-		r.notes, r.taken, r.merged, r.folders, r.roots, r.files = nil, map[string]bool{}, map[string]bool{}, map[string]string{}, map[string]mapping{}, map[string]string{}
+		r.notes, r.taken, r.merged, r.folders = nil, map[string]bool{}, map[string]bool{}, map[string]string{}
+		r.roots, r.files = map[string]mapping{}, map[string]string{}
 		r.stored = map[string]string{}
 		var errs []error
 		for _, one := range all {
@@ -109,7 +111,8 @@ func (r *result) finish() (made *Result, again bool, err error) {
 			return nil, false, err
 		}
 		made.Files[name], origin[name] = text, places{r.files[name], lines}
-		if was, err := os.ReadFile(filepath.Join(r.Root, filepath.FromSlash(name))); !errors.Is(err, fs.ErrNotExist) && !r.Overwrite && !r.merged[name] && !bytes.Equal(was, text) {
+		if was, err := os.ReadFile(filepath.Join(r.Root, filepath.FromSlash(name))); !errors.Is(err, fs.ErrNotExist) && !r.Overwrite && !r.merged[name] &&
+			!bytes.Equal(was, text) {
 			return nil, false, fmt.Errorf("%s:1: %s is there already; remove it, import into another folder, or write --overwrite", r.files[name], name)
 		}
 	}
@@ -280,7 +283,8 @@ func (r *result) definition(f *foreign.File, all []foreign.Version) {
 		say(s, "write hooks: [convert], and the conversion in Go", "the webhook that converts versions is not taken over: their common fields are copied")
 	}
 	if p := spec.At("preserveUnknownFields"); p.Yes() {
-		f.Fail(p, "write false, and preserve unknown fields where members are not known", "the schema of %s is not structural: unknown fields are kept everywhere", name)
+		f.Fail(p, "write false, and preserve unknown fields where members are not known",
+			"the schema of %s is not structural: unknown fields are kept everywhere", name)
 	}
 	served := slices.DeleteFunc(slices.Clone(all), func(v foreign.Version) bool {
 		if !v.Served {
@@ -300,10 +304,12 @@ func (r *result) definition(f *foreign.File, all []foreign.Version) {
 	stored := r.version(f, served[0], mapping{}, "", say)
 	for _, v := range served[1:] {
 		if v.Resource.HasStatus != served[0].Resource.HasStatus {
-			say(v.At, "give all versions a status subresource, or none", "%s differs from the stored version %s in having a status subresource: it gets that one's", v.Name, served[0].Name)
+			say(v.At, "give all versions a status subresource, or none",
+				"%s differs from the stored version %s in having a status subresource: it gets that one's", v.Name, served[0].Name)
 			v.Resource.HasStatus = served[0].Resource.HasStatus
 		}
-		if !slices.EqualFunc(v.Resource.Columns, served[0].Resource.Columns, func(a, b model.Column) bool { return a.Name == b.Name && a.Path == b.Path && a.Type == b.Type }) {
+		if !slices.EqualFunc(v.Resource.Columns, served[0].Resource.Columns,
+			func(a, b model.Column) bool { return a.Name == b.Name && a.Path == b.Path && a.Type == b.Type }) {
 			say(v.At, "compare the columns", "%s has other columns than the stored version %s: tables show those of that one", v.Name, served[0].Name)
 		}
 		r.version(f, v, stored, r.folder(v.Group)+"/"+served[0].Name+"/"+name, say)
@@ -335,7 +341,8 @@ func (r *result) version(f *foreign.File, v foreign.Version, stored mapping, as 
 		entry.texts("carries", c.carries, entry.Line)
 		if c.hook {
 			entry.texts("hooks", []string{"convert"}, entry.Line)
-			say(v.At, "write the conversion in Go, or give the fields one name and type", "the versions %s and %s differ in lists or types", v.Name, path.Base(path.Dir(as)))
+			say(v.At, "write the conversion in Go, or give the fields one name and type", "the versions %s and %s differ in lists or types",
+				v.Name, path.Base(path.Dir(as)))
 		}
 	}
 	r.addResource(f, v.At, v.Group, dir, v.Resource.Plural, entry)

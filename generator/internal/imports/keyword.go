@@ -14,7 +14,8 @@ import (
 
 // stringFormats are the formats of texts that documents know, by those of others.
 var stringFormats = func() map[string]string {
-	all := map[string]string{"date-time": "date-time", "datetime": "date-time", "byte": "byte", "duration": "duration", "micro-time": "micro-time", "quantity": "quantity"}
+	all := map[string]string{"date-time": "date-time", "datetime": "date-time", "byte": "byte", "duration": "duration",
+		"micro-time": "micro-time", "quantity": "quantity"}
 	for _, name := range document.TextFormats() {
 		all[name] = name
 	}
@@ -40,15 +41,17 @@ func (k *kind) format(at foreign.Place, out mapping, form string) {
 
 // kept are the keywords of rules that documents have too, with the forms that can have them.
 var kept = map[string][]string{
-	"pattern": {"string", "int-or-string"}, "minLength": {"string", "int-or-string"}, "maxLength": {"string", "int-or-string"}, "multipleOf": {"integer", "number"},
-	"minimum": {"integer", "number", "int-or-string"}, "maximum": {"integer", "number", "int-or-string"}, "minItems": {"list"}, "maxItems": {"list"},
+	"pattern": {"string", "int-or-string"}, "minLength": {"string", "int-or-string"}, "maxLength": {"string", "int-or-string"},
+	"multipleOf": {"integer", "number"},
+	"minimum":    {"integer", "number", "int-or-string"}, "maximum": {"integer", "number", "int-or-string"}, "minItems": {"list"}, "maxItems": {"list"},
 	"minProperties": {"object", "map"}, "maxProperties": {"object", "map"}, "enum": nil, "const": nil,
 	"exclusiveMinimum": {"integer", "number"}, "exclusiveMaximum": {"integer", "number"},
 	"contains": {"list"}, "minContains": {"list"}, "maxContains": {"list"}, "dependentRequired": {"object"}, "propertyNames": {"map", "any"},
 }
 
 // elsewhere are the keywords that other functions read, and those that restrict nothing.
-var elsewhere = []string{"type", "format", "properties", "required", "items", "additionalProperties", "default", "description", "title", "nullable", "deprecated", "readOnly", "writeOnly",
+var elsewhere = []string{"type", "format", "properties", "required", "items", "additionalProperties", "default", "description", "title", "nullable",
+	"deprecated", "readOnly", "writeOnly",
 	"example", "examples", "$ref", "$schema", "$comment", "$id"}
 
 // extensions are those that other functions read, without their prefixes, and some that

@@ -29,7 +29,8 @@ type openAPI struct {
 
 // document reads an OpenAPI document, with the names in discovery if a server has it.
 func (r *result) document(f *foreign.File, discovered []foreign.Discovered) {
-	o := &openAPI{result: r, file: f, schemas: f.Roots[0].At("components").At("schemas"), prefixes: map[string]string{}, done: map[string]bool{}, kinds: map[string]string{}}
+	o := &openAPI{result: r, file: f, schemas: f.Roots[0].At("components").At("schemas"), prefixes: map[string]string{}, done: map[string]bool{},
+		kinds: map[string]string{}}
 	o.findKinds()
 	found := o.resources()
 	if len(found) == 0 {
@@ -229,7 +230,8 @@ func (o *openAPI) resource(s served) {
 		}
 	}
 	if s.Kind == "" || component == "" {
-		o.file.Fail(s.at, "add the extension group-version-kind to the operations and the schema of the kind", "the kind of %s is not known, or has no schema", s.Plural)
+		o.file.Fail(s.at, "add the extension group-version-kind to the operations and the schema of the kind",
+			"the kind of %s is not known, or has no schema", s.Plural)
 		return
 	}
 	o.due = append(o.due, component)

@@ -21,7 +21,8 @@ type rule struct {
 }
 
 // causes are the reasons of rules, as documents write them.
-var causes = map[string]string{"FieldValueInvalid": "", "": "", "FieldValueForbidden": "forbidden", "FieldValueRequired": "required", "FieldValueDuplicate": "duplicate"}
+var causes = map[string]string{"FieldValueInvalid": "", "": "", "FieldValueForbidden": "forbidden", "FieldValueRequired": "required",
+	"FieldValueDuplicate": "duplicate"}
 
 // rulesOf reads the rules of a schema.
 func (k *kind) rulesOf(at foreign.Place) (all []rule) {

@@ -21,7 +21,8 @@ func (k *kind) schema(at foreign.Place, words []string) (mapping, []rule) {
 	out := newMapping(foreign.LineOf(at))
 	if k.nodes++; len(words) > mostDeep || k.nodes > mostNodes {
 		k.once.Do(func() {
-			k.file.Fail(at, "split the kind, or give inner types less", "the schema of %s is nested more than %d deep, or has more than %d parts", k.name, mostDeep, mostNodes)
+			k.file.Fail(at, "split the kind, or give inner types less", "the schema of %s is nested more than %d deep, or has more than %d parts",
+				k.name, mostDeep, mostNodes)
 		})
 		out.yes("x-cluster-preserve-unknown-fields", out.Line)
 		return out, nil
@@ -116,7 +117,8 @@ func (k *kind) form(at foreign.Place) string {
 		return "int-or-string"
 	case at.At("properties").Here() && (len(words) == 0 || words[0] == "object"):
 		if open || at.Extension("embedded-resource").Yes() || !k.structural && extra.Here() && extra.Text() != "false" {
-			k.note(at, "name all members and drop the extension; or leave it, and check the value in a hook", "members that are named, next to any others: the value becomes any JSON, without their rules and defaults")
+			k.note(at, "name all members and drop the extension; or leave it, and check the value in a hook",
+				"members that are named, next to any others: the value becomes any JSON, without their rules and defaults")
 			return "any"
 		}
 		return "object"
@@ -294,7 +296,9 @@ func (k *kind) words(at foreign.Place, out mapping, form string) {
 // listType reads how elements of a list are owned.
 func (k *kind) listType(at foreign.Place, out, items mapping) {
 	kind := at.Extension("list-type")
-	if scalar := items.get("$ref") == nil && items.get("x-cluster-preserve-unknown-fields") == nil && items.get("items") == nil && items.get("additionalProperties") == nil; kind.Text() == "set" && !scalar {
+	scalar := items.get("$ref") == nil && items.get("x-cluster-preserve-unknown-fields") == nil && items.get("items") == nil &&
+		items.get("additionalProperties") == nil
+	if kind.Text() == "set" && !scalar {
 		k.note(kind, "name the keys of the elements, list type map", "a set of objects has one owner here, and may repeat elements")
 		return
 	}

@@ -106,8 +106,10 @@ func (d *documents) checkList(s *schema.Schema, in *model.Type) {
 	}
 	for _, name := range s.ListMapKeys {
 		key(name, "x-cluster-list-map-keys", "list key")
-		if p := propertyOf(element, name); p != nil && !element.Publishes(name) && !element.Enforces(name) && p.Schema.Default == nil && p.Schema.Missing != "by-rules" && d.scalar(d.target(p.Schema, in), in) {
-			d.failOf(model.OfListType, d.at(s, "x-cluster-list-map-keys"), "make it required there, or give it a default", "the list key %q is optional in the elements: those without it could not be told apart", name)
+		if p := propertyOf(element, name); p != nil && !element.Publishes(name) && !element.Enforces(name) && p.Schema.Default == nil &&
+			p.Schema.Missing != "by-rules" && d.scalar(d.target(p.Schema, in), in) {
+			d.failOf(model.OfListType, d.at(s, "x-cluster-list-map-keys"), "make it required there, or give it a default",
+				"the list key %q is optional in the elements: those without it could not be told apart", name)
 		}
 	}
 	if slices.Contains(s.PatchStrategy, "merge") && s.PatchMergeKey == "" && !d.scalar(element, in) {
@@ -192,7 +194,8 @@ func (d *documents) checkGroups() {
 		if other := first[gv.Group]; other == nil {
 			first[gv.Group] = gv
 		} else if other.GroupPriority != gv.GroupPriority {
-			d.fail(gv.Pos, "write one number in all versions", "the group %s has the groupPriority %d here and %d at %s", gv.Group, gv.GroupPriority, other.GroupPriority, other.Pos)
+			d.fail(gv.Pos, "write one number in all versions", "the group %s has the groupPriority %d here and %d at %s", gv.Group, gv.GroupPriority,
+				other.GroupPriority, other.Pos)
 		}
 		for _, res := range gv.Resources {
 			key := gv.Group + "/" + res.Plural

@@ -55,7 +55,8 @@ func (d *documents) checkFinds(gv *model.GroupVersion) {
 				if err := finder.Compile(ref, r); err != nil {
 					d.failOf(model.OfRule, d.at(t.Schema, ruleKey(i)), "fix the expression; self is the object", "a rule of %s finds nothing: %s", t.Name, oneLine(err))
 				} else if depth := finder.Loops(ref, r); depth > mostLoops {
-					d.failOf(model.OfRule, d.at(t.Schema, ruleKey(i)), "split it into rules for the elements (each), or write a hook", "a rule of %s has %d loops in each other: with 100 elements in each list it takes 100^%d steps", t.Name, depth, depth)
+					d.failOf(model.OfRule, d.at(t.Schema, ruleKey(i)), "split it into rules for the elements (each), or write a hook",
+						"a rule of %s has %d loops in each other: with 100 elements in each list it takes 100^%d steps", t.Name, depth, depth)
 				}
 			}
 		}
@@ -96,7 +97,8 @@ func (d *documents) checkDefaults(t *schema.Table, ref schema.Ref, s *schema.Sch
 		}
 		if p.Schema.Default != nil {
 			if word := string(p.Schema.Default); t.Types[typ.Fields[i].Type].Kind == schema.Boolean && yamlWords[strings.ToLower(strings.Trim(word, `"`))] != "" {
-				d.fail(d.at(p.Schema, "default"), "write "+yamlWords[strings.ToLower(strings.Trim(word, `"`))], "the default of %s is the text %s: only older YAML reads it as true or false", p.Name, word)
+				d.fail(d.at(p.Schema, "default"), "write "+yamlWords[strings.ToLower(strings.Trim(word, `"`))],
+					"the default of %s is the text %s: only older YAML reads it as true or false", p.Name, word)
 				continue
 			}
 			if why := unfit(t, typ.Fields[i].Type, p.Schema.Default); why != "" {

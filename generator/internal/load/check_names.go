@@ -29,7 +29,8 @@ func (d *documents) checkWords(e entry, res *model.Resource) {
 			switch {
 			case name == "":
 			case !shortName.MatchString(name):
-				d.fail(e.posOf(k.key), "write small letters, digits and hyphens: "+strings.ToLower(camel(name)), "%q in %s of %s cannot be typed as an argument of kubectl", name, k.key, res.Plural)
+				d.fail(e.posOf(k.key), "write small letters, digits and hyphens: "+strings.ToLower(camel(name)),
+					"%q in %s of %s cannot be typed as an argument of kubectl", name, k.key, res.Plural)
 			case slices.Contains(k.names[:i], name):
 				d.fail(e.posOf(k.key), "write it once", "%s of %s has %q twice", k.key, res.Plural, name)
 			}

@@ -60,7 +60,8 @@ func (d *documents) column(n node, c *model.Column, imported bool) {
 
 // columnKinds are the kinds of values that a column of a type can show; others show any.
 var columnKinds = map[string][]schema.Kind{
-	"integer": {schema.Integer, schema.IntOrString}, "number": {schema.Number, schema.Integer, schema.Quantity}, "boolean": {schema.Boolean}, "date": {schema.Time, schema.MicroTime},
+	"integer": {schema.Integer, schema.IntOrString}, "number": {schema.Number, schema.Integer, schema.Quantity}, "boolean": {schema.Boolean},
+	"date": {schema.Time, schema.MicroTime},
 }
 
 // checkColumnType checks that a column has the type of the field that it shows.
@@ -87,7 +88,8 @@ func (d *documents) usualColumns(res *model.Resource, age bool) {
 	case i >= 0 && !age:
 		d.fail(res.Columns[i].Pos, "drop one of them", "%s has a column Age, and age: false", res.Plural)
 	case i < 0 && age && res.Columns == nil:
-		res.Columns = append(res.Columns, model.Column{Pos: res.Pos, Name: "Created At", Type: "date", Path: creation, Description: "When the " + of + " was created."})
+		res.Columns = append(res.Columns, model.Column{Pos: res.Pos, Name: "Created At", Type: "date", Path: creation,
+			Description: "When the " + of + " was created."})
 	case i < 0 && age:
 		res.Columns = append(res.Columns, model.Column{Pos: res.Pos, Name: "Age", Type: "string", Path: creation})
 	}
@@ -95,6 +97,7 @@ func (d *documents) usualColumns(res *model.Resource, age bool) {
 		res.Columns[i].Description = "Time since the " + of + " was created."
 	}
 	if indexOf("Name") < 0 {
-		res.Columns = slices.Insert(res.Columns, 0, model.Column{Pos: res.Pos, Name: "Name", Type: "string", Format: "name", Path: ".metadata.name", Description: "Name of the " + of + "."})
+		res.Columns = slices.Insert(res.Columns, 0, model.Column{Pos: res.Pos, Name: "Name", Type: "string", Format: "name", Path: ".metadata.name",
+			Description: "Name of the " + of + "."})
 	}
 }

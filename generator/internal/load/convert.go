@@ -15,7 +15,8 @@ func (d *documents) convert(s stored) {
 	own := d.tableType(res.GV.Table, res.Type)
 	as := d.tableType(res.StoredAs.GV.Table, res.StoredAs.Type)
 	if path, here, there := own.otherKeys(as, "", map[[2]schema.Ref]bool{}); path != "" {
-		d.fail(s.pos, "give the list the same keys in all versions", "the list %s of %s is %s here, and %s at %s: its elements would change their owners", path, res.Plural, here, there, res.StoredAs.Pos)
+		d.fail(s.pos, "give the list the same keys in all versions", "the list %s of %s is %s here, and %s at %s: its elements would change their owners", path,
+			res.Plural, here, there, res.StoredAs.Pos)
 	}
 	c := &model.Conversion{Same: own.same(as, map[[2]schema.Ref]bool{})}
 	var there, back []string
@@ -39,7 +40,10 @@ func (d *documents) convert(s stored) {
 		if all := slices.Concat(there, back); !strings.Contains(all[0], "[") {
 			fix += "carry them in an annotation (carries: [." + all[0] + "]), "
 		}
-		d.failOf(model.Unconverted{Plural: res.Plural, Lost: slices.Concat(there, back)}, s.pos, fix+"or write hooks: [convert] and then the conversion in server/internal/kinds/conversion", "converting %s to %s %s", res.Plural, s.as, strings.Join(lost, ", and "))
+		d.failOf(model.Unconverted{Plural: res.Plural, Lost: slices.Concat(there, back)}, s.pos,
+			fix+"or write hooks: [convert] and then the conversion in server/internal/kinds/conversion",
+			"converting %s to %s %s", res.Plural, s.as,
+			strings.Join(lost, ", and "))
 	case s.converts && !c.Hook:
 		d.fail(s.pos, "remove convert from hooks", "copying converts all of %s to %s and back", res.Plural, s.as)
 	}
@@ -54,9 +58,11 @@ func (d *documents) carry(s stored, c *model.Conversion, there, back []string) (
 		here, stored := slices.Index(there, name), slices.Index(back, name)
 		switch {
 		case !dotted || here < 0 && stored < 0:
-			d.failOf(model.Carried{Plural: s.res.Plural, Path: path}, s.pos, "name a field that one of the versions lacks, as .spec.size; remove it if both have it", "%s carries %s, which no conversion loses", s.res.Plural, path)
+			d.failOf(model.Carried{Plural: s.res.Plural, Path: path}, s.pos, "name a field that one of the versions lacks, as .spec.size; remove it if both have it",
+				"%s carries %s, which no conversion loses", s.res.Plural, path)
 		case here >= 0 && stored >= 0:
-			d.failOf(model.Carried{Plural: s.res.Plural, Path: path}, s.pos, "give one of them another name", "%s carries %s, which both versions have, of two types", s.res.Plural, path)
+			d.failOf(model.Carried{Plural: s.res.Plural, Path: path}, s.pos, "give one of them another name",
+				"%s carries %s, which both versions have, of two types", s.res.Plural, path)
 		case here >= 0:
 			c.OnlyHere, there = append(c.OnlyHere, name), slices.Delete(there, here, here+1)
 		default:

@@ -82,7 +82,8 @@ func (d *documents) groupBlock(n node, gv *model.GroupVersion) {
 	switch {
 	case gv.Group == "" && folder == "core" || gv.Group == folder || strings.HasPrefix(gv.Group, folder+".") && domainName.MatchString(gv.Group):
 	default:
-		d.fail(n.pos(), "name it after the folder: "+folder+" or "+folder+".<groupSuffix>; only core is \"\"", "the group %q does not belong in openapi/%s", gv.Group, folder)
+		d.fail(n.pos(), "name it after the folder: "+folder+" or "+folder+".<groupSuffix>; only core is \"\"",
+			"the group %q does not belong in openapi/%s", gv.Group, folder)
 	}
 	if want := stabilityOf(gv.Version); gv.Stability != "" && gv.Stability != want {
 		d.fail(n.pos(), "write "+want+", or rename the version", "the version %s is %s, not %s", gv.Version, want, gv.Stability)

@@ -27,8 +27,9 @@ func With(root string, files map[string][]byte) (*model.Model, error) {
 
 func newDocuments(root string) *documents {
 	return &documents{
-		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}, inner: map[*schema.Schema][]innerMessage{}, files: map[*yaml.Node]string{}},
-		model:  &model.Model{}, groups: map[string]*model.GroupVersion{}, moved: map[*schema.Schema]bool{}, types: map[string]*model.Type{},
+		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}, inner: map[*schema.Schema][]innerMessage{},
+			files: map[*yaml.Node]string{}},
+		model: &model.Model{}, groups: map[string]*model.GroupVersion{}, moved: map[*schema.Schema]bool{}, types: map[string]*model.Type{},
 	}
 }
 
@@ -66,7 +67,8 @@ func (d *documents) readAll() {
 	d.openModule()
 	p := d.profile("openapi/profile.yaml")
 	d.model.Profile, d.model.Module = p, d.module
-	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord, "<extensionPrefix>", p.ExtensionPrefix)
+	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord,
+		"<extensionPrefix>", p.ExtensionPrefix)
 	referred := newReferred()
 	for _, name := range d.list("schemas", "schemas/examples") {
 		if n, text, ok := d.file(name); ok && d.own(name) {

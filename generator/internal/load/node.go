@@ -98,13 +98,15 @@ func (r *reader) file(name string) (n node, text []byte, ok bool) {
 		r.fail(schema.Position{File: name, Line: 1}, "remove it, or give it another ending", "the document is not a file")
 		return node{}, nil, false
 	case info.Size() > mostBytes:
-		r.fail(schema.Position{File: name, Line: 1}, "split it; a type has a file of its own", "the document has %d MiB, more than %d", info.Size()>>20, mostBytes>>20)
+		r.fail(schema.Position{File: name, Line: 1}, "split it; a type has a file of its own", "the document has %d MiB, more than %d",
+			info.Size()>>20, mostBytes>>20)
 		return node{}, nil, false
 	case r.size > mostTogether:
 		return node{}, nil, false // reported
 	default:
 		if r.size += info.Size(); r.size > mostTogether {
-			r.fail(schema.Position{File: name, Line: 1}, "make groups that are apart servers of their own", "with this one the documents have more than %d MiB", mostTogether>>20)
+			r.fail(schema.Position{File: name, Line: 1}, "make groups that are apart servers of their own",
+				"with this one the documents have more than %d MiB", mostTogether>>20)
 			return node{}, nil, false
 		}
 	}

@@ -190,7 +190,8 @@ func (d *documents) checkNumbers(s *schema.Schema) {
 			p, other = *q, p.Name
 		}
 		if other != "" {
-			d.fail(d.at(p.Schema, "x-cluster-binary"), fmt.Sprintf("write x-cluster-binary: %d, the next free number; a number is never used again, not even after its field is gone", numberAfter(last[at.outer])),
+			d.fail(d.at(p.Schema, "x-cluster-binary"),
+				fmt.Sprintf("write x-cluster-binary: %d, the next free number; a number is never used again, not even after its field is gone", numberAfter(last[at.outer])),
 				"the binary number %d of %s belongs to %s already", at.number, p.Name, other)
 			continue
 		}

@@ -21,7 +21,8 @@ func (r *reader) profile(name string) model.Profile {
 	if !ok {
 		return p
 	}
-	fields := map[string]*string{"groupSuffix": &p.GroupSuffix, "labelDomain": &p.LabelDomain, "mediaTypeWord": &p.MediaTypeWord, "extensionPrefix": &p.ExtensionPrefix}
+	fields := map[string]*string{"groupSuffix": &p.GroupSuffix, "labelDomain": &p.LabelDomain, "mediaTypeWord": &p.MediaTypeWord,
+		"extensionPrefix": &p.ExtensionPrefix}
 	set := map[string]func(node){}
 	for name, to := range fields {
 		pattern, fix := domainName, "write a domain name in small letters"

@@ -14,7 +14,8 @@ func (r *reader) promises(name string) *model.Promises {
 			for _, e := range r.entries(n) {
 				g := model.Gate{Pos: e.at.pos()}
 				r.object(e.value, "a feature gate", map[string]func(node){
-					"stage": r.word(&g.Stage, "stage", "alpha", "beta", "stable", "deprecated"), "enabled": r.optionalBool(&g.Enabled), "since": r.text(&g.Since), "wasStable": r.boolean(&g.Locked),
+					"stage": r.word(&g.Stage, "stage", "alpha", "beta", "stable", "deprecated"), "enabled": r.optionalBool(&g.Enabled), "since": r.text(&g.Since),
+					"wasStable": r.boolean(&g.Locked),
 				})
 				if g.Stage == "" {
 					r.fail(g.Pos, "add stage: alpha, beta, stable or deprecated", "the feature gate %s has no stage", e.key)

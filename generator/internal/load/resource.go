@@ -101,10 +101,13 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
 		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
 		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
-		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "metadataLast": d.boolean(&res.MetadataLast), "anyFinalizer": d.boolean(&res.AnyFinalizer), "keeps": d.texts(&res.Keeps), "carries": d.texts(&res.Carries),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate),
+		"checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "metadataLast": d.boolean(&res.MetadataLast), "anyFinalizer": d.boolean(&res.AnyFinalizer),
+		"keeps": d.texts(&res.Keeps), "carries": d.texts(&res.Carries),
 		"hiddenAnnotations": d.texts(&res.HiddenAnnotations),
 		"deprecated": func(n node) {
-			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)})
+			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn),
+				"replacement": d.text(&res.Replacement)})
 		},
 	}
 }
@@ -210,7 +213,8 @@ func (d *documents) subresources(n node, res *model.Resource) {
 		case sub.Endpoint == "":
 			d.fail(sub.Pos, "add endpoint", "the subresource %s of %s does not say what it does", sub.Name, res.Plural)
 		case sub.Endpoint.Operates() && sub.Endpoint != api.EndpointBind:
-			d.fail(sub.Pos, "give it to a resource without storage", "the subresource %s of %s has the endpoint %s, which is about no object", sub.Name, res.Plural, sub.Endpoint)
+			d.fail(sub.Pos, "give it to a resource without storage", "the subresource %s of %s has the endpoint %s, which is about no object", sub.Name,
+				res.Plural, sub.Endpoint)
 		case sub.Endpoint == api.EndpointScale:
 			if ref == "" {
 				ref = "/autoscaling/v1/Scale"
@@ -239,7 +243,8 @@ func (d *documents) selectable(n node, res *model.Resource) {
 			f.Name = item.Value
 		} else {
 			d.object(item, "a selectable field", map[string]func(node){
-				"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
+				"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf),
+				"never": d.boolean(&f.Never),
 			})
 		}
 		if f.Path == "" && f.AliasOf == "" && !f.Never && f.Name != "" {

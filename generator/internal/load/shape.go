@@ -16,7 +16,8 @@ func (r *reader) additional(s *schema.Schema) func(node) {
 		case n.ShortTag() == "!!bool" && n.Value == "false":
 			r.fail(n.pos(), "remove it", "unknown members are dropped anyway, or refused with fieldValidation=Strict")
 		case n.ShortTag() == "!!bool":
-			r.fail(n.pos(), "write x-cluster-preserve-unknown-fields: true for any JSON, or the type of the values", "additionalProperties: true does not say what the members hold")
+			r.fail(n.pos(), "write x-cluster-preserve-unknown-fields: true for any JSON, or the type of the values",
+				"additionalProperties: true does not say what the members hold")
 		default:
 			s.Additional = r.schema(n)
 		}
@@ -117,7 +118,8 @@ func (r *reader) checkShape(s *schema.Schema) {
 		r.checkFurther(s, s.Further)
 	}
 	if _, has := r.places[s]["uniqueItems"]; has && slices.Equal(s.Unique, []string{"."}) && s.ListType != "set" {
-		r.fail(r.at(s, "uniqueItems"), "write x-cluster-list-type: set for scalars, or x-cluster-unique", "uniqueItems on an atomic list: it has one owner, and a second one would repeat elements")
+		r.fail(r.at(s, "uniqueItems"), "write x-cluster-list-type: set for scalars, or x-cluster-unique",
+			"uniqueItems on an atomic list: it has one owner, and a second one would repeat elements")
 	}
 }
 
@@ -169,7 +171,8 @@ func (r *reader) checkFurther(s *schema.Schema, f *schema.Further) {
 		case p.Schema.Type != s.Additional.Type || s.Additional.Type == "":
 			r.fail(p.Pos, "write type: "+cmp.Or(s.Additional.Type, "the same")+" here, and a scalar type in additionalProperties", "values of a map have one type")
 		case rulesBesideType(s.Additional):
-			r.fail(p.Pos, "move the rules of additionalProperties into a pattern of their own", "the rules of additionalProperties would hold for names that match the pattern too")
+			r.fail(p.Pos, "move the rules of additionalProperties into a pattern of their own",
+				"the rules of additionalProperties would hold for names that match the pattern too")
 		}
 	}
 	if f.PropertyNames != nil && s.Additional == nil && !s.PreserveAny {

@@ -83,7 +83,8 @@ func lifecycle(res *model.Resource) (keys []string) {
 		key  string
 		said bool
 	}{
-		{"columns", len(res.Columns) > 0}, {"generation", res.HasGeneration}, {"graceful", res.Graceful != nil}, {"completes", res.Completes}, {"expires", res.Expires}, {"statusOnCreate", res.StatusOnCreate},
+		{"columns", len(res.Columns) > 0}, {"generation", res.HasGeneration}, {"graceful", res.Graceful != nil}, {"completes", res.Completes},
+		{"expires", res.Expires}, {"statusOnCreate", res.StatusOnCreate},
 		{"deleteReturnsObject", res.DeleteReturnsObject}, {"role", res.Role != ""}, {"conditionalUpdate", res.ConditionalUpdate},
 		{"dependents", res.Dependents != ""}, {"protectedNames", len(res.ProtectedNames) > 0},
 	} {
@@ -99,7 +100,8 @@ func lifecycle(res *model.Resource) (keys []string) {
 func (d *documents) checkStored(pos schema.Position, res *model.Resource) {
 	to := res.StoredAs
 	if res.Namespaced != to.Namespaced || res.HasStatus != to.HasStatus {
-		d.fail(pos, "give both the same scope, and both the subresource status or none", "%s has another scope or status than at %s, as which it is stored", res.Plural, to.Pos)
+		d.fail(pos, "give both the same scope, and both the subresource status or none",
+			"%s has another scope or status than at %s, as which it is stored", res.Plural, to.Pos)
 	}
 	if said := lifecycle(res); len(said) > 0 {
 		d.fail(pos, "remove "+strings.Join(said, ", ")+": the version that is stored says it for all", "%s says what only %s can say", res.Plural, to.Pos)
@@ -116,7 +118,8 @@ func (d *documents) checkStored(pos schema.Position, res *model.Resource) {
 			known = known || other.Name == f.Name
 		}
 		if !known {
-			d.failOf(model.OfSelectable, f.Pos, "make it selectable at "+to.Pos.String()+", or an alias of what is", "the selectable field %s is none of the version that is stored", f.Name)
+			d.failOf(model.OfSelectable, f.Pos, "make it selectable at "+to.Pos.String()+", or an alias of what is",
+				"the selectable field %s is none of the version that is stored", f.Name)
 		}
 	}
 }

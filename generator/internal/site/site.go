@@ -89,7 +89,8 @@ func Pages(root string, now time.Time) ([]Page, error) {
 func furtherGuides(root string) (more []guide) {
 	found, _ := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	for _, path := range found {
-		g := guide{Source: "docs/" + filepath.Base(path), Page: strings.TrimSuffix(filepath.Base(path), ".md") + ".html", Title: strings.TrimSuffix(filepath.Base(path), ".md")}
+		g := guide{Source: "docs/" + filepath.Base(path), Page: strings.TrimSuffix(filepath.Base(path), ".md") + ".html",
+			Title: strings.TrimSuffix(filepath.Base(path), ".md")}
 		if slices.ContainsFunc(guides, func(o guide) bool { return o.Source == g.Source || o.Page == g.Page }) {
 			continue
 		}

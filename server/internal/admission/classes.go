@@ -54,7 +54,8 @@ type StorageClass struct {
 func ReadStorageClass(obj document.Value) *StorageClass {
 	annotations := obj.At("metadata", "annotations")
 	return &StorageClass{Name: strings.Clone(obj.At("metadata", "name").Text()), Expandable: obj.Get("allowVolumeExpansion").Bool(),
-		Default: annotations.Get("storageclass."+profile.LabelDomain+"/is-default-class").Equals("true") || annotations.Get("storageclass.beta."+profile.LabelDomain+"/is-default-class").Equals("true")}
+		Default: annotations.Get("storageclass."+profile.LabelDomain+"/is-default-class").Equals("true") ||
+			annotations.Get("storageclass.beta."+profile.LabelDomain+"/is-default-class").Equals("true")}
 }
 
 const oldStorageClass = "volume.beta." + profile.LabelDomain + "/storage-class" // an annotation

@@ -15,7 +15,8 @@ func (w *nodeWrite) ownNode() error {
 		return w.forbidf("node %q is not allowed to modify node %q", w.node, w.Name)
 	}
 	owners, before := w.Object.At("metadata", "ownerReferences"), w.Old.At("metadata", "ownerReferences")
-	if w.Operation != Delete && (owners.Len() > 0 || before.Len() > 0) && !equal(owners, before) { // the node would end with an owner, and come back without its taints
+	if w.Operation != Delete && (owners.Len() > 0 || before.Len() > 0) &&
+		!equal(owners, before) { // the node would end with an owner, and come back without its taints
 		return w.forbidf("node %q is not allowed to modify ownerReferences", w.node)
 	}
 	labels := strings.Join(forbiddenLabels(changedLabels(w.Object, w.Old)), ", ")

@@ -141,7 +141,8 @@ func (w *nodeWrite) newPod(ctx context.Context) error {
 	for _, c := range [...]struct {
 		found bool
 		text  string
-	}{{names[kinds.ServiceAccount], "a service account"}, {names[kinds.Secret], "secrets"}, {names[kinds.ConfigMap], "configmaps"}, {claims, "persistentvolumeclaims"}} {
+	}{{names[kinds.ServiceAccount], "a service account"}, {names[kinds.Secret], "secrets"}, {names[kinds.ConfigMap], "configmaps"}, {claims,
+		"persistentvolumeclaims"}} {
 		if c.found {
 			return w.forbidf("node %q can not create pods that reference %s", w.node, c.text)
 		}

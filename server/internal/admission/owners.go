@@ -18,7 +18,8 @@ func (c *Chain) enforceOwners(ctx context.Context, r *Request) error {
 		return nil
 	}
 	if r.Operation != Create {
-		may, reason, err := c.objects.May(ctx, r.User, Right{"delete", r.Resource.GV.Group, r.Resource.GV.Version, r.Resource.Plural, r.Subresource, r.Namespace, r.Name})
+		may, reason, err := c.objects.May(ctx, r.User, Right{"delete", r.Resource.GV.Group, r.Resource.GV.Version, r.Resource.Plural,
+			r.Subresource, r.Namespace, r.Name})
 		if !may {
 			return r.forbidf("cannot set an ownerRef on a resource you can't delete: %s, %v", reason, err)
 		}

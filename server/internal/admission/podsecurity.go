@@ -204,7 +204,8 @@ func (c *Chain) checkPodRules(ctx context.Context, r *Request) error {
 		return r.Resource.Invalid(r.Name, causes)
 	}
 	now := policy.Enforce
-	if r.Operation == Update && (now == before.Enforce || now.Level == podsecurity.Privileged || now.Version == before.Enforce.Version && now.Level <= before.Enforce.Level) {
+	if r.Operation == Update && (now == before.Enforce || now.Level == podsecurity.Privileged || now.Version == before.Enforce.Version &&
+		now.Level <= before.Enforce.Level) {
 		return nil
 	}
 	if slices.Contains(settings.Namespaces, r.Name) {

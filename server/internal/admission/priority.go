@@ -20,7 +20,8 @@ type Class struct {
 
 // ReadClass reads a stored priority class.
 func ReadClass(obj document.Value) *Class {
-	c := &Class{Name: strings.Clone(obj.At("metadata", "name").Text()), Preemption: strings.Clone(obj.Get("preemptionPolicy").Text()), Default: obj.Get("globalDefault").Bool()}
+	c := &Class{Name: strings.Clone(obj.At("metadata", "name").Text()), Preemption: strings.Clone(obj.Get("preemptionPolicy").Text()),
+		Default: obj.Get("globalDefault").Bool()}
 	c.Value, _ = obj.Get("value").Int()
 	if c.Preemption == "" {
 		c.Preemption = defaultPreemption

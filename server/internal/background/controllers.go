@@ -85,7 +85,8 @@ func New(cfg Config) *Controllers {
 // Start starts all activities.
 func (c *Controllers) Start() {
 	if names := controller.NotHere(c.cfg.Controllers); names != nil {
-		c.log.Warn("--controllers: this server does not have these controllers; run kube-controller-manager with them, or leave them out", "controllers", strings.Join(names, " "))
+		c.log.Warn("--controllers: this server does not have these controllers; run kube-controller-manager with them, or leave them out", "controllers",
+			strings.Join(names, " "))
 	}
 	c.manager = c.startControllers()
 	ctx, first := c.lasting, c.catalog.Snapshot()
@@ -161,9 +162,11 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Now:    c.cfg.Clock,
 		Logger: c.log,
 
-		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate, Cleaning: c.cfg.Pauses.Certificates},
-		Quotas:       &quotas{c.cfg.Quotas, c, objects.Options{User: authn.ServiceAccount("kube-system", "resourcequota-controller", ""), Manager: controllersManager}},
-		QuotaResync:  c.cfg.Pauses.Quotas,
+		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate,
+			Cleaning: c.cfg.Pauses.Certificates},
+		Quotas: &quotas{c.cfg.Quotas, c, objects.Options{User: authn.ServiceAccount("kube-system", "resourcequota-controller", ""),
+			Manager: controllersManager}},
+		QuotaResync: c.cfg.Pauses.Quotas,
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {

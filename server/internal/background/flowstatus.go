@@ -30,7 +30,8 @@ func (c *Controllers) followFlowSchemas(ctx context.Context) error {
 		return nil
 	}
 	readSchema := live.Read(schemas, func(obj document.Value) *flowObject {
-		return &flowObject{level: strings.Clone(obj.At("spec", "priorityLevelConfiguration", "name").Text()), dangling: strings.Clone(dangling(obj).Get("status").Text())}
+		return &flowObject{level: strings.Clone(obj.At("spec", "priorityLevelConfiguration", "name").Text()),
+			dangling: strings.Clone(dangling(obj).Get("status").Text())}
 	})
 	all, err := live.Open(ctx, live.Config[*flowObject]{Store: c.store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: c.log,
 		Decode: func(e *store.Entry) (*flowObject, error) {

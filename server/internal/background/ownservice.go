@@ -98,10 +98,11 @@ func (c *Controllers) keep(ctx context.Context, res *catalog.Row, namespace, nam
 	if repair(doc.Root(), want.Root()); bytes.Equal(doc.Root().AppendJSON(nil), entry.Body) {
 		return nil
 	}
-	_, err = c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: namespace, Name: name}, Change: objects.Editing(func(obj document.Value) error {
-		repair(obj, want.Root())
-		return nil
-	})})
+	_, err = c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: namespace, Name: name},
+		Change: objects.Editing(func(obj document.Value) error {
+			repair(obj, want.Root())
+			return nil
+		})})
 	if err == nil {
 		c.log.Info("mended an object that every cluster has", "kind", res.Kind, "namespace", namespace, "name", name)
 	}

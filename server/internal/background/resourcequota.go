@@ -37,7 +37,8 @@ func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exist
 		if err != nil || now.Settled() {
 			return true, true, err
 		}
-		write := &objects.Write{Ref: objects.Ref{Row: row, Sub: row.Subresource("status"), Namespace: namespace, Name: name}, Opts: q.opts, Steps: objects.StatusSteps, Seen: now.Seen}
+		write := &objects.Write{Ref: objects.Ref{Row: row, Sub: row.Subresource("status"), Namespace: namespace, Name: name}, Opts: q.opts,
+			Steps: objects.StatusSteps, Seen: now.Seen}
 		set := now.Set
 		if try == announceTry {
 			write.Seen, set = nil, now.Announce

@@ -78,7 +78,8 @@ func conflictWords(w allocate.Conflict) words {
 	if w.Holder == "" {
 		e.reason, e.message = "ClusterIPOutOfRange", fmt.Sprintf("Cluster IP [%s]:%s is not within the service CIDR; please recreate service", family, w.Item.Address)
 	} else {
-		e.reason, e.message = "ClusterIPAlreadyAllocated", fmt.Sprintf("Cluster IP [%s]:%s was assigned to multiple services; please recreate service", family, w.Item.Address)
+		e.reason, e.message = "ClusterIPAlreadyAllocated",
+			fmt.Sprintf("Cluster IP [%s]:%s was assigned to multiple services; please recreate service", family, w.Item.Address)
 	}
 	return e
 }

@@ -47,7 +47,8 @@ type item struct {
 func Objects(groupSuffix, labelDomain string) ([]Object, error) {
 	profile := strings.NewReplacer("<groupSuffix>", groupSuffix, "<labelDomain>", labelDomain)
 	var all []Object
-	for _, name := range []string{"priorityclasses.yaml", "prioritylevels.yaml", "flowschemas.yaml", "clusterroles.yaml", "controllerroles.yaml", "roles.yaml", "clusterrolebindings.yaml", "rolebindings.yaml"} {
+	for _, name := range []string{"priorityclasses.yaml", "prioritylevels.yaml", "flowschemas.yaml", "clusterroles.yaml", "controllerroles.yaml", "roles.yaml",
+		"clusterrolebindings.yaml", "rolebindings.yaml"} {
 		data, err := files.ReadFile(name)
 		if err != nil {
 			return nil, err

@@ -133,7 +133,8 @@ func (m *model) add(row *catalog.Row, paths, schemas node, v2 bool) {
 		paths[r.path(path)] = r.renamed(item)
 	}
 	name, head := schemaName(row, row.Kind), r.renamed(m.head).(node)
-	object, list := customSchema(row, head, v2), node{"type": "object", "description": row.ListKind + " is a list of " + row.Kind, "required": []any{"items"}, extGVK: gvk(row, row.ListKind),
+	object, list := customSchema(row, head, v2), node{"type": "object", "description": row.ListKind + " is a list of " + row.Kind, "required": []any{"items"},
+		extGVK: gvk(row, row.ListKind),
 		"properties": node{"apiVersion": head["apiVersion"], "kind": head["kind"],
 			"metadata": r.renamed(m.listMeta),
 			"items":    node{"description": "The objects.", "type": "array", "items": node{"$ref": m.refs + name}}}}

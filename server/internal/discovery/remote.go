@@ -33,7 +33,8 @@ func aggregateRemote(v *catalog.Version) versionDiscovery {
 			continue
 		}
 		at[r.Name] = len(out.Resources)
-		d := resourceDiscovery{Resource: r.Name, ResponseKind: kind(r), Scope: "Cluster", SingularResource: r.SingularName, Verbs: r.Verbs, ShortNames: r.ShortNames, Categories: r.Categories}
+		d := resourceDiscovery{Resource: r.Name, ResponseKind: kind(r), Scope: "Cluster", SingularResource: r.SingularName, Verbs: r.Verbs,
+			ShortNames: r.ShortNames, Categories: r.Categories}
 		if r.Namespaced {
 			d.Scope = "Namespaced"
 		}

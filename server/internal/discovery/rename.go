@@ -21,7 +21,8 @@ func newRenamer(row *catalog.Row, m *model) *renamer {
 	}
 	tag := strings.ToLower(gv[:1]) + strings.TrimSuffix(gv[1:], camel(row.GV.Version)) + "_" + row.GV.Version
 	return &renamer{row, strings.NewReplacer(m.refs+m.kind+"List", m.refs+schemaName(row, row.ListKind), m.refs+m.kind, m.refs+schemaName(row, row.Kind),
-		"AppsV1Collection", gv+"Collection", "AppsV1Namespaced", gv+scope, "CollectionNamespaced", "Collection"+scope, "AppsV1", gv, "apps_v1", tag, "Deployment", row.Kind)}
+		"AppsV1Collection", gv+"Collection", "AppsV1Namespaced", gv+scope, "CollectionNamespaced", "Collection"+scope, "AppsV1", gv, "apps_v1",
+		tag, "Deployment", row.Kind)}
 }
 
 // camel writes a name as one word: "shop.example.com" is "ShopExampleCom".

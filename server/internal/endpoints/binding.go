@@ -51,7 +51,8 @@ func (x *Endpoints) bind(r *request.Request) error {
 	if err := x.objects.CheckBody(r.Context, body); err != nil {
 		return err
 	}
-	_, err = x.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts, Steps: objects.AdmittedSteps,
+	_, err = x.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts,
+		Steps:  objects.AdmittedSteps,
 		Change: objects.Editing(func(pod document.Value) error { return x.assign(pods, pod, binding) })})
 	if err != nil {
 		return err

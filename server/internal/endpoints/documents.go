@@ -27,7 +27,8 @@ func (x *Endpoints) DiscoveryAt(snapshot *catalog.Snapshot, path string) (reques
 	if !discovery.Serves(snapshot, path) {
 		return request.Target{}, false
 	}
-	return request.Target{EndpointPath: request.FirstStep(path), Aggregated: path == "/apis", Endpoint: func(r *request.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
+	return request.Target{EndpointPath: request.FirstStep(path), Aggregated: path == "/apis",
+		Endpoint: func(r *request.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
 }
 
 // serveDiscovery answers the document at a path. Those of groups accept any method, as in

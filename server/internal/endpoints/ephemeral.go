@@ -52,15 +52,16 @@ func (x *Endpoints) patchEphemeral(r *request.Request) error {
 // writeEphemeral stores the ephemeral containers of the pod that wanted returns for the
 // current one.
 func (x *Endpoints) writeEphemeral(r *request.Request, opts objects.Options, wanted objects.Change) error {
-	out, err := x.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
-		return objects.Editing(func(pod document.Value) error {
-			obj, err := wanted(e)
-			if err != nil {
-				return err
-			}
-			return addEphemeral(e, pod, obj)
-		})(e)
-	}})
+	out, err := x.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Steps: objects.DirectSteps,
+		Change: func(e *objects.Evaluation) (document.Value, error) {
+			return objects.Editing(func(pod document.Value) error {
+				obj, err := wanted(e)
+				if err != nil {
+					return err
+				}
+				return addEphemeral(e, pod, obj)
+			})(e)
+		}})
 	return x.verbs.RespondWritten(r, out, err)
 }
 

@@ -134,24 +134,25 @@ func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.
 	case satisfied && !isReady(pod):
 		return name, nil
 	}
-	_, err = x.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: x.budgets(), Namespace: namespace, Name: name}, Opts: objects.Options{DryRun: dryRun}, Steps: objects.DirectSteps, Change: objects.Editing(func(budget document.Value) error {
-		if err := mayDisrupt(budget); err != nil {
-			return err
-		}
-		status := budget.Get("status")
-		allowed, _ := status.Get("disruptionsAllowed").Int()
-		status.SetInt("disruptionsAllowed", allowed-1)
-		if allowed == 1 {
-			none := api.Condition{Type: "DisruptionAllowed", Status: "False", Reason: "InsufficientPods"}.Set(status.SetArray("conditions"), x.objects.Now())
-			none.SetString("message", "")
-			if seen, ok := status.Get("observedGeneration").Int(); ok {
-				none.SetInt("observedGeneration", seen)
+	_, err = x.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: x.budgets(), Namespace: namespace, Name: name}, Opts: objects.Options{DryRun: dryRun},
+		Steps: objects.DirectSteps, Change: objects.Editing(func(budget document.Value) error {
+			if err := mayDisrupt(budget); err != nil {
+				return err
 			}
-		}
-		// The controller does not count the pod until it has seen its deletion.
-		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), x.objects.Now())
-		return nil
-	})})
+			status := budget.Get("status")
+			allowed, _ := status.Get("disruptionsAllowed").Int()
+			status.SetInt("disruptionsAllowed", allowed-1)
+			if allowed == 1 {
+				none := api.Condition{Type: "DisruptionAllowed", Status: "False", Reason: "InsufficientPods"}.Set(status.SetArray("conditions"), x.objects.Now())
+				none.SetString("message", "")
+				if seen, ok := status.Get("observedGeneration").Int(); ok {
+					none.SetInt("observedGeneration", seen)
+				}
+			}
+			// The controller does not count the pod until it has seen its deletion.
+			status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), x.objects.Now())
+			return nil
+		})})
 	return "", err
 }
 
@@ -226,7 +227,8 @@ func mayDisrupt(budget document.Value) error {
 	case budget.At("status", "disruptedPods").Len() > maxDisruptedPods:
 		return forbid("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
 	case allowed == 0:
-		return overdrawn(0, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", name, figureOf(budget, "desiredHealthy"), figureOf(budget, "currentHealthy")))
+		return overdrawn(0, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", name, figureOf(budget, "desiredHealthy"),
+			figureOf(budget, "currentHealthy")))
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func (p *passage) modify(resp *http.Response) error {
 		return nil
 	}
 	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	if strings.TrimSpace(media) != "text/html" || resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusPartialContent || resp.StatusCode == http.StatusSwitchingProtocols {
+	if strings.TrimSpace(media) != "text/html" || resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusPartialContent ||
+		resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
 	if page, known := decodedPage(resp.Body, resp.Header.Get("Content-Encoding")); known {

@@ -71,11 +71,13 @@ func plainLog(resp *http.Response) error {
 	case resp.StatusCode == http.StatusBadRequest:
 		return api.BadRequest("%s", text)
 	case resp.StatusCode < 400:
-		return &api.Error{Code: http.StatusBadGateway, Reason: api.ReasonInternalError, Message: "the agent of the node attempted to redirect this request, which is not permitted"}
+		return &api.Error{Code: http.StatusBadGateway, Reason: api.ReasonInternalError,
+			Message: "the agent of the node attempted to redirect this request, which is not permitted"}
 	case resp.StatusCode == http.StatusNotFound:
 		return &api.Error{Code: http.StatusNotFound, Reason: api.ReasonNotFound, Message: "the server could not find the requested resource: " + string(text)}
 	}
-	return &api.Error{Code: http.StatusInternalServerError, Reason: api.ReasonInternalError, Message: fmt.Sprintf("the agent of the node answered %d: %s", resp.StatusCode, text)}
+	return &api.Error{Code: http.StatusInternalServerError, Reason: api.ReasonInternalError,
+		Message: fmt.Sprintf("the agent of the node answered %d: %s", resp.StatusCode, text)}
 }
 
 // proxy is every method on the proxy of a pod, a node or a service, whose name may have a

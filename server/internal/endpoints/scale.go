@@ -253,7 +253,8 @@ func scaleColumnsOf(row *catalog.Row) []api.Column {
 // scaleTable is a Scale, given as canonical JSON, as a table.
 func (x *Endpoints) scaleTable(r *request.Request, text []byte) ([]byte, error) {
 	sub := r.Target.Sub
-	return x.env.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumnsOf(r.Target.Row)}, &store.Entry{Value: store.Value{Body: text}})
+	return x.env.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumnsOf(r.Target.Row)},
+		&store.Entry{Value: store.Value{Body: text}})
 }
 
 func matchScale(t request.Target, scale document.Value) error {

@@ -118,7 +118,8 @@ const (
 // does.
 func (x *Endpoints) extends(seconds int64, t *authn.AccountToken) bool {
 	own := func(audience string) bool { return slices.Contains(x.cfg.APIAudiences, audience) }
-	return !x.cfg.KeepTokenExpiration && t.Pod != nil && seconds == defaultPodTokenSeconds && len(t.Audiences) > 0 && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !own(a) })
+	return !x.cfg.KeepTokenExpiration && t.Pod != nil && seconds == defaultPodTokenSeconds && len(t.Audiences) > 0 &&
+		!slices.ContainsFunc(t.Audiences, func(a string) bool { return !own(a) })
 }
 
 // checkTokenRequest checks the fields of a request.
@@ -140,7 +141,8 @@ func (x *Endpoints) bindToken(ctx context.Context, t request.Target, ref documen
 	}
 	plural := map[string]string{"Pod": "pods", "Secret": "secrets"}[ref.Get("kind").Text()]
 	if plural == "" || strings.Contains(ref.Get("apiVersion").Text(), "/") {
-		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of the core group", t.Name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
+		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of the core group", t.Name,
+			ref.Get("kind").Text(), ref.Get("apiVersion").Text())
 	}
 	name := ref.Get("name").Text()
 	if name == "" {
@@ -153,7 +155,8 @@ func (x *Endpoints) bindToken(ctx context.Context, t request.Target, ref documen
 	}
 	bound := referenceTo(obj)
 	if uid := ref.Get("uid").Text(); uid != "" && uid != bound.UID {
-		e := api.Conflict(api.GroupResource{Resource: plural}, name, "the UID in the bound object reference ("+uid+") does not match the UID in record. The object might have been deleted and then recreated")
+		e := api.Conflict(api.GroupResource{Resource: plural}, name,
+			"the UID in the bound object reference ("+uid+") does not match the UID in record. The object might have been deleted and then recreated")
 		e.Kind = ref.Get("kind").Text()
 		return e
 	}

@@ -120,6 +120,7 @@ func (x *Extensions) request(ctx context.Context, method string, by *outbound.Tr
 		q.Header.Set("If-None-Match", tag)
 	}
 	setUser(q.Header, checker)
-	client := http.Client{Transport: by.Requests, Timeout: x.cfg.Times.Attempt, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: by.Requests, Timeout: x.cfg.Times.Attempt,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return client.Do(q)
 }

@@ -74,7 +74,8 @@ func Open(ctx context.Context, cfg Config) (*Extensions, error) {
 	}
 	x := &Extensions{cfg: cfg, row: row, slots: make(chan struct{}, checksAtOnce)}
 	var err error
-	x.services, err = live.Open(ctx, live.Config[*service]{Store: cfg.Store, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, readService), Logger: cfg.Log})
+	x.services, err = live.Open(ctx, live.Config[*service]{Store: cfg.Store, Prefixes: []string{row.Prefix("")},
+		Decode: live.Read(row, readService), Logger: cfg.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,8 @@ func (w *way) close() {
 
 // connect makes transports to the server, with a client certificate, nil for none.
 func (d *destination) connect(certificate *tls.Certificate) *outbound.Transports {
-	config := &tls.Config{ServerName: d.name + "." + d.namespace + ".svc", InsecureSkipVerify: d.insecure, MinVersion: tls.VersionTLS12} //nolint:gosec // as the API service says
+	config := &tls.Config{ServerName: d.name + "." + d.namespace + ".svc", InsecureSkipVerify: d.insecure,
+		MinVersion: tls.VersionTLS12} //nolint:gosec // as the API service says
 	if len(d.authorities) > 0 && !d.insecure {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(d.authorities) {

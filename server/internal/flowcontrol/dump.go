@@ -14,7 +14,8 @@ import (
 // dump_queues or dump_requests, with details of the requests if wanted. It reports false
 // for other names.
 func (c *Control) Dump(name string, details bool) (string, bool) {
-	dumps := map[string]func(*table){"dump_priority_levels": c.dumpLevels, "dump_queues": c.dumpQueues, "dump_requests": func(t *table) { c.dumpRequests(t, details) }}
+	dumps := map[string]func(*table){"dump_priority_levels": c.dumpLevels, "dump_queues": c.dumpQueues,
+		"dump_requests": func(t *table) { c.dumpRequests(t, details) }}
 	dump, ok := dumps[name]
 	if !ok {
 		return "", false
@@ -101,7 +102,8 @@ func (c *Control) dumpQueues(t *table) {
 func seatSeconds(v float64) string { return strconv.FormatFloat(v, 'f', 8, 64) + "ss" }
 
 func (c *Control) dumpRequests(t *table, details bool) {
-	head := []any{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime", "InitialSeats", "FinalSeats", "AdditionalLatency"}
+	head := []any{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime", "InitialSeats",
+		"FinalSeats", "AdditionalLatency"}
 	if details {
 		head = append(head, "UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource")
 	}

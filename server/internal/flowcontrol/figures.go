@@ -15,38 +15,41 @@ func figure(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	rejectedFigure  = figure("rejected_requests_total", "Requests that were refused, by the reason.", "flow_schema", "reason")
-	dispatched      = figure("dispatched_requests_total", "Requests that were let in.", "flow_schema")
-	inQueue         = figure("current_inqueue_requests", "Requests that wait now.", "flow_schema")
-	executing       = figure("current_executing_requests", "Requests that run now; of watches, those that begin.", "flow_schema")
-	inUse           = figure("request_concurrency_in_use", "Seats of the requests that run now.", "flow_schema")
-	executingSeats  = figure("current_executing_seats", "Seats of the requests that run now.", "flow_schema")
-	unaccommodated  = figure("request_dispatch_no_accommodation_total", "How often the next request was too wide for the free seats.", "flow_schema")
-	lengths         = figure("request_queue_length_after_enqueue", "Lengths of queues with the new request.", "flow_schema")
-	waits           = figure("request_wait_duration_seconds", "How long requests waited, whether they ran then or not.", "flow_schema", "execute")
-	runs            = figure("request_execution_seconds", "How long requests ran; of watches, how long they took to begin.", "flow_schema", "type")
-	widths          = figure("work_estimated_seats", "Estimated widths of requests.", "flow_schema")
-	watchCounts     = figure("watch_count_samples", "Watches of the objects that are written.", "flow_schema")
-	concurrency     = figure("request_concurrency_limit", "Nominal seats of the level.")
-	nominalSeats    = figure("nominal_limit_seats", "Nominal seats of the level.")
-	lowerLimit      = figure("lower_limit_seats", "Seats that the level does not lend.")
-	upperLimit      = figure("upper_limit_seats", "Seats of the level with all that it may borrow.")
-	currentLimit    = figure("current_limit_seats", "Seats of the level, borrowed and lent ones counted.")
-	progress        = figure("current_r", "The progress of the level, in seat-seconds for each queue.")
-	lastProgress    = figure("dispatch_r", "The progress when the last request began.")
-	lastStart       = figure("latest_s", "The virtual start of the last request.")
-	nextStarts      = figure("next_s_bounds", "The least and the greatest virtual start of the next requests of all queues.", "bound")
-	nextDiscounted  = figure("next_discounted_s_bounds", "The same, less the assumed rest of the running requests.", "bound")
-	seatUse         = figure("priority_level_seat_utilization", "Each nanosecond: the part of the seats in use.", "phase")
-	requestUse      = figure("priority_level_request_utilization", "Each nanosecond: running requests by seats, and waiting requests by places in queues.", "phase")
-	crowdUse        = prometheus.NewDesc("apiserver_flowcontrol_read_vs_write_current_requests", "Each nanosecond: running and waiting requests of all levels, by seats and by places in queues.", []string{"phase", "request_kind"}, nil)
+	rejectedFigure = figure("rejected_requests_total", "Requests that were refused, by the reason.", "flow_schema", "reason")
+	dispatched     = figure("dispatched_requests_total", "Requests that were let in.", "flow_schema")
+	inQueue        = figure("current_inqueue_requests", "Requests that wait now.", "flow_schema")
+	executing      = figure("current_executing_requests", "Requests that run now; of watches, those that begin.", "flow_schema")
+	inUse          = figure("request_concurrency_in_use", "Seats of the requests that run now.", "flow_schema")
+	executingSeats = figure("current_executing_seats", "Seats of the requests that run now.", "flow_schema")
+	unaccommodated = figure("request_dispatch_no_accommodation_total", "How often the next request was too wide for the free seats.", "flow_schema")
+	lengths        = figure("request_queue_length_after_enqueue", "Lengths of queues with the new request.", "flow_schema")
+	waits          = figure("request_wait_duration_seconds", "How long requests waited, whether they ran then or not.", "flow_schema", "execute")
+	runs           = figure("request_execution_seconds", "How long requests ran; of watches, how long they took to begin.", "flow_schema", "type")
+	widths         = figure("work_estimated_seats", "Estimated widths of requests.", "flow_schema")
+	watchCounts    = figure("watch_count_samples", "Watches of the objects that are written.", "flow_schema")
+	concurrency    = figure("request_concurrency_limit", "Nominal seats of the level.")
+	nominalSeats   = figure("nominal_limit_seats", "Nominal seats of the level.")
+	lowerLimit     = figure("lower_limit_seats", "Seats that the level does not lend.")
+	upperLimit     = figure("upper_limit_seats", "Seats of the level with all that it may borrow.")
+	currentLimit   = figure("current_limit_seats", "Seats of the level, borrowed and lent ones counted.")
+	progress       = figure("current_r", "The progress of the level, in seat-seconds for each queue.")
+	lastProgress   = figure("dispatch_r", "The progress when the last request began.")
+	lastStart      = figure("latest_s", "The virtual start of the last request.")
+	nextStarts     = figure("next_s_bounds", "The least and the greatest virtual start of the next requests of all queues.", "bound")
+	nextDiscounted = figure("next_discounted_s_bounds", "The same, less the assumed rest of the running requests.", "bound")
+	seatUse        = figure("priority_level_seat_utilization", "Each nanosecond: the part of the seats in use.", "phase")
+	requestUse     = figure("priority_level_request_utilization",
+		"Each nanosecond: running requests by seats, and waiting requests by places in queues.", "phase")
+	crowdUse = prometheus.NewDesc("apiserver_flowcontrol_read_vs_write_current_requests",
+		"Each nanosecond: running and waiting requests of all levels, by seats and by places in queues.", []string{"phase", "request_kind"}, nil)
 	waitingRequests = prometheus.NewDesc("apiserver_current_inqueue_requests", "Requests that wait now.", []string{"request_kind"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *Control) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{rejectedFigure, dispatched, inQueue, executing, inUse, executingSeats, unaccommodated, lengths, waits, runs, widths, watchCounts,
-		concurrency, nominalSeats, lowerLimit, upperLimit, currentLimit, progress, lastProgress, lastStart, nextStarts, nextDiscounted, seatUse, requestUse, crowdUse, waitingRequests} {
+	for _, d := range []*prometheus.Desc{rejectedFigure, dispatched, inQueue, executing, inUse, executingSeats, unaccommodated, lengths, waits,
+		runs, widths, watchCounts, concurrency, nominalSeats, lowerLimit, upperLimit, currentLimit, progress, lastProgress, lastStart,
+		nextStarts, nextDiscounted, seatUse, requestUse, crowdUse, waitingRequests} {
 		to <- d
 	}
 }

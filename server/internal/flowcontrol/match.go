@@ -65,7 +65,8 @@ func readRule(v document.Value) rule {
 		}
 	}
 	for _, x := range v.Get("resourceRules").Elements() {
-		r.resources = append(r.resources, resourceRule{readNames(x.Get("verbs")), readNames(x.Get("apiGroups")), readNames(x.Get("resources")), readNames(x.Get("namespaces")), x.Get("clusterScope").Bool()})
+		r.resources = append(r.resources, resourceRule{readNames(x.Get("verbs")), readNames(x.Get("apiGroups")), readNames(x.Get("resources")),
+			readNames(x.Get("namespaces")), x.Get("clusterScope").Bool()})
 	}
 	for _, x := range v.Get("nonResourceRules").Elements() {
 		r.paths = append(r.paths, pathRule{readNames(x.Get("verbs")), readNames(x.Get("nonResourceURLs"))})

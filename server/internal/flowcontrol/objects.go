@@ -84,7 +84,8 @@ func mandatoryLevels() []*object {
 func mandatorySchemas() []*object {
 	return []*object{
 		{schema: &schema{name: "exempt", level: "exempt", precedence: 1, rules: everything("system:masters")}},
-		{schema: &schema{name: catchAll, level: catchAll, precedence: lastPrecedence, distinguisher: byUser, rules: everything("system:unauthenticated", "system:authenticated")}},
+		{schema: &schema{name: catchAll, level: catchAll, precedence: lastPrecedence, distinguisher: byUser,
+			rules: everything("system:unauthenticated", "system:authenticated")}},
 	}
 }
 

@@ -28,12 +28,16 @@ type timingCell struct {
 // admissionOperations are the operations by their numbers in admission.
 var admissionOperations = [...]string{"", "CREATE", "UPDATE", "DELETE", "CONNECT"}
 
-var timingBuckets = [...]time.Duration{5 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond}
+var timingBuckets = [...]time.Duration{5 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2500 * time.Millisecond}
 
 var (
-	pluginTimes = prometheus.NewDesc("apiserver_admission_controller_admission_duration_seconds", "How long each admission plug-in took.", []string{"name", "operation", "rejected", "type"}, nil)
-	stepTimes   = prometheus.NewDesc("apiserver_admission_step_admission_duration_seconds", "How long all admission plug-ins took that change objects, or all that check them.", []string{"operation", "rejected", "type"}, nil)
-	stepSums    = prometheus.NewDesc("apiserver_admission_step_admission_duration_seconds_summary", "The same, without buckets.", []string{"operation", "rejected", "type"}, nil)
+	pluginTimes = prometheus.NewDesc("apiserver_admission_controller_admission_duration_seconds", "How long each admission plug-in took.",
+		[]string{"name", "operation", "rejected", "type"}, nil)
+	stepTimes = prometheus.NewDesc("apiserver_admission_step_admission_duration_seconds",
+		"How long all admission plug-ins took that change objects, or all that check them.", []string{"operation", "rejected", "type"}, nil)
+	stepSums = prometheus.NewDesc("apiserver_admission_step_admission_duration_seconds_summary", "The same, without buckets.",
+		[]string{"operation", "rejected", "type"}, nil)
 )
 
 // Timing adds the timing of a plug-in in a step, admit or validate; "" is for all plug-ins.

@@ -17,10 +17,13 @@ type Audit struct {
 
 func newAudit() *Audit {
 	a := &Audit{
-		events:  prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_event_total", Help: "Audit events that were made."}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_requests_rejected_total", Help: "Requests that were refused because they could not be recorded."}),
-		failed:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_error_total", Help: "Audit events that were lost, by the part that lost them."}, []string{"plugin"}),
-		levels:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_level_total", Help: "Requests by the level of their audit events."}, []string{"level"}),
+		events: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_event_total", Help: "Audit events that were made."}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_requests_rejected_total",
+			Help: "Requests that were refused because they could not be recorded."}),
+		failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_error_total",
+			Help: "Audit events that were lost, by the part that lost them."}, []string{"plugin"}),
+		levels: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_level_total",
+			Help: "Requests by the level of their audit events."}, []string{"level"}),
 	}
 	for l := range a.byLevel {
 		a.byLevel[l] = a.levels.WithLabelValues(audit.Level(l).String())

@@ -123,7 +123,8 @@ func New(from Sources) *Metrics {
 			Help: "Requests under way that count against the limit of requests in flight.", ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(count()) })
 	}
-	m.registry.MustRegister(m.requests, m.durations, derivedDurations{m.durations}, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
+	m.registry.MustRegister(m.requests, m.durations, derivedDurations{m.durations}, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated,
+		m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
 		m.Audit.events, m.Audit.refused, m.Audit.failed, m.Audit.levels,
 		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
 		m.Admission, m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
@@ -251,9 +252,11 @@ func (m *Metrics) EventsOf(res *catalog.Row) Events {
 // buildFigure names this binary by its labels.
 func buildFigure() prometheus.Collector {
 	info := discovery.Release()
-	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_build_info", Help: "1, with the release that is served and what the server was built of and by."},
+	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_build_info",
+		Help: "1, with the release that is served and what the server was built of and by."},
 		[]string{"build_date", "compiler", "git_commit", "git_tree_state", "git_version", "go_version", "major", "minor", "platform"})
-	built.WithLabelValues(info.BuildDate, info.Compiler, info.GitCommit, info.GitTreeState, info.GitVersion, info.GoVersion, info.Major, info.Minor, info.Platform).Set(1)
+	built.WithLabelValues(info.BuildDate, info.Compiler, info.GitCommit, info.GitTreeState, info.GitVersion, info.GoVersion, info.Major,
+		info.Minor, info.Platform).Set(1)
 	return built
 }
 

@@ -15,11 +15,14 @@ type PodSecurity struct {
 
 func newPodSecurity() *PodSecurity {
 	p := &PodSecurity{
-		evaluations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pod_security_evaluations_total", Help: "Pods and templates that were judged, by the decision."},
+		evaluations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pod_security_evaluations_total",
+			Help: "Pods and templates that were judged, by the decision."},
 			[]string{"decision", "mode", "policy_level", "policy_version", "request_operation", "resource", "subresource"}),
-		exemptions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pod_security_exemptions_total", Help: "Pods and templates that were exempt from judgment."},
+		exemptions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pod_security_exemptions_total",
+			Help: "Pods and templates that were exempt from judgment."},
 			[]string{"request_operation", "resource", "subresource"}),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pod_security_errors_total", Help: "Pods and templates that were judged by other rules than intended, since those could not be read."},
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "pod_security_errors_total",
+			Help: "Pods and templates that were judged by other rules than intended, since those could not be read."},
 			[]string{"fatal", "request_operation", "resource", "subresource"}),
 		free: map[string]prometheus.Counter{},
 	}

@@ -26,9 +26,12 @@ func NewReloads(subsystem string, now func() time.Time) *Reloads {
 	}
 	return &Reloads{
 		server: hashOf([]byte("kube-apiserver-" + host)), now: now,
-		total: prometheus.NewCounterVec(prometheus.CounterOpts(options("automatic_reloads_total", "Changes of the configuration file that were put to use, and those that could not be.")), []string{"status", "apiserver_id_hash"}),
-		last:  prometheus.NewGaugeVec(prometheus.GaugeOpts(options("automatic_reload_last_timestamp_seconds", "The time of the last reload.")), []string{"status", "apiserver_id_hash"}),
-		info:  prometheus.NewGaugeVec(prometheus.GaugeOpts(options("last_config_info", "The hash of the configuration file that was last put to use.")), []string{"apiserver_id_hash", "hash"}),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts(options("automatic_reloads_total",
+			"Changes of the configuration file that were put to use, and those that could not be.")), []string{"status", "apiserver_id_hash"}),
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts(options("automatic_reload_last_timestamp_seconds", "The time of the last reload.")),
+			[]string{"status", "apiserver_id_hash"}),
+		info: prometheus.NewGaugeVec(prometheus.GaugeOpts(options("last_config_info", "The hash of the configuration file that was last put to use.")),
+			[]string{"apiserver_id_hash", "hash"}),
 	}
 }
 

@@ -7,7 +7,8 @@ type Spans struct{ *prometheus.CounterVec }
 
 // NewSpans makes the metric of spans.
 func NewSpans() Spans {
-	return Spans{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "capstan_tracing_spans_total", Help: "Spans of requests: sent to the collector, dropped while too many waited, or failed to be accepted."}, []string{"result"})}
+	return Spans{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "capstan_tracing_spans_total",
+		Help: "Spans of requests: sent to the collector, dropped while too many waited, or failed to be accepted."}, []string{"result"})}
 }
 
 // Spans implements tracing.Figures.

@@ -17,11 +17,13 @@ type Webhooks struct {
 func newWebhooks() Webhooks {
 	return Webhooks{
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_webhook_admission_duration_seconds",
-			Help: "How long calls of admission webhooks took.", Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25}}, []string{"name", "operation", "rejected", "type"}),
+			Help: "How long calls of admission webhooks took.", Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25}},
+			[]string{"name", "operation", "rejected", "type"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_request_total",
 			Help: "Calls of admission webhooks, by the code of the answer."}, []string{"code", "name", "operation", "rejected", "type"}),
 		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_rejection_count",
-			Help: "Writes that admission webhooks refused, or that were refused because of them."}, []string{"error_type", "name", "operation", "rejection_code", "type"}),
+			Help: "Writes that admission webhooks refused, or that were refused because of them."},
+			[]string{"error_type", "name", "operation", "rejection_code", "type"}),
 		open: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_fail_open_count",
 			Help: "Calls of admission webhooks that failed, while the write went on."}, []string{"name", "type"}),
 	}

@@ -21,7 +21,8 @@ type Body struct {
 // NewBody makes the body of a create of the target.
 func NewBody(of Ref, opts Options, obj document.Value) *Body {
 	b := &Body{of: of, opts: opts}
-	b.request = admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Asked: of.Row.Resource, Subresource: of.subName(), OtherKind: true, Namespace: of.Namespace,
+	b.request = admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Asked: of.Row.Resource, Subresource: of.subName(),
+		OtherKind: true, Namespace: of.Namespace,
 		Name: cmp.Or(of.Name, obj.At("metadata", "name").Text()), User: opts.User, DryRun: opts.DryRun, Object: obj, By: b}
 	return b
 }

@@ -92,12 +92,13 @@ func (o *Objects) deleteStep(ctx context.Context, of Ref, opts DeleteOptions) (R
 	if opts.Admitted {
 		steps = admittedSteps
 	}
-	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, Author: opts.Author, DryRun: opts.DryRun}, Steps: steps, deletes: &opts, Change: func(e *Evaluation) (document.Value, error) {
-		if e.current == nil {
-			return document.Value{}, api.NotFound(of.Row.GroupResource(), of.Name)
-		}
-		return e.old, nil
-	}})
+	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, Author: opts.Author, DryRun: opts.DryRun}, Steps: steps, deletes: &opts,
+		Change: func(e *Evaluation) (document.Value, error) {
+			if e.current == nil {
+				return document.Value{}, api.NotFound(of.Row.GroupResource(), of.Name)
+			}
+			return e.old, nil
+		}})
 }
 
 // compareDeleted refuses a delete whose preconditions do not hold.

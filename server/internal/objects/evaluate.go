@@ -205,7 +205,8 @@ func (e *Evaluation) identify() error {
 		return err
 	}
 	if name := meta.Get("name").Text(); e.Name != "" && name != e.Name {
-		return e.Row.Invalid(e.Name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.name", Message: "Invalid value: " + strconv.Quote(name) + ": field is immutable"}})
+		return e.Row.Invalid(e.Name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.name",
+			Message: "Invalid value: " + strconv.Quote(name) + ": field is immutable"}})
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ func (e *Evaluation) dropRepeatedOwners(meta document.Value, when string) {
 		list.AppendValue(owner)
 	}
 	if e.Opts.Author != nil {
-		e.Warn(".metadata.ownerReferences contains duplicate entries" + when + "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(uids, ", "))
+		e.Warn(".metadata.ownerReferences contains duplicate entries" + when +
+			"; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " +
+			strings.Join(uids, ", "))
 	}
 }

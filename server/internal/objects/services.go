@@ -38,7 +38,8 @@ func nothingWritten(err error) bool {
 	if errors.As(err, &refused) {
 		return true
 	}
-	for _, is := range []error{errDryRun, ErrNothing, store.ErrChanged, store.ErrClosed, store.ErrFull, store.ErrReadOnly, context.Canceled, context.DeadlineExceeded} {
+	for _, is := range []error{errDryRun, ErrNothing, store.ErrChanged, store.ErrClosed, store.ErrFull, store.ErrReadOnly, context.Canceled,
+		context.DeadlineExceeded} {
 		if errors.Is(err, is) {
 			return true
 		}

@@ -361,7 +361,8 @@ func (c *Causes) finalizers(meta document.Value) {
 func (c *Causes) standardFinalizers(meta document.Value) {
 	for i, f := range meta.Get("finalizers").Elements() {
 		if text := f.Text(); !strings.Contains(text, "/") && !builtInFinalizers[text] {
-			c.Add(schema.CauseInvalid, fmt.Sprintf("metadata.finalizers[%d]", i), "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
+			c.Add(schema.CauseInvalid, fmt.Sprintf("metadata.finalizers[%d]", i),
+				"Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
 }

@@ -57,7 +57,8 @@ type step func(e *Evaluation) error
 var (
 	createSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit, (*Evaluation).prepareNew,
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
-	updateSteps = []step{(*Evaluation).compareUID, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit, (*Evaluation).compareRevision, (*Evaluation).prepare,
+	updateSteps = []step{(*Evaluation).compareUID, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit,
+		(*Evaluation).compareRevision, (*Evaluation).prepare,
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	// Each version of a custom resource has rules of its own: those of the version of
 	// the write are followed, and the object is converted last.

@@ -84,7 +84,8 @@ type migrationState struct {
 // that the end of ctx interrupted. Errors: store.ErrLocked when a server uses the
 // directory, and those of the store. kinds are those of the documents, custom finds the
 // others in the store.
-func MigrateStore(ctx context.Context, dataDir string, cipher *encryption.Cipher, kinds stored.Kinds, custom func(context.Context, store.Store) (stored.Kinds, error), report func(Step)) (err error) {
+func MigrateStore(ctx context.Context, dataDir string, cipher *encryption.Cipher, kinds stored.Kinds,
+	custom func(context.Context, store.Store) (stored.Kinds, error), report func(Step)) (err error) {
 	dir := StoreDir(dataDir)
 	// Opening for writing would make a missing store.
 	look, err := store.OpenReadOnly(store.Config{Dir: dir})

@@ -21,7 +21,8 @@ var rules = []rule{
 	{flags: "audit-log-truncate-max-*", by: "audit-log-truncate-enabled", value: "true", onlyBeside: "audit-log-path"},
 	{flags: "audit-webhook-truncate-max-*", by: "audit-webhook-truncate-enabled", value: "true", onlyBeside: "audit-webhook-config-file"},
 	{flags: "audit-log-compress audit-log-maxage audit-log-maxbackup audit-log-maxsize", with: true, by: "audit-log-path", value: "-"},
-	{flags: "default-not-ready-toleration-seconds default-unreachable-toleration-seconds", with: true, by: "disable-admission-plugins", value: "DefaultTolerationSeconds"},
+	{flags: "default-not-ready-toleration-seconds default-unreachable-toleration-seconds", with: true, by: "disable-admission-plugins",
+		value: "DefaultTolerationSeconds"},
 	{flags: "tls-cipher-suites", with: true, by: "tls-min-version", value: "VersionTLS13"},
 	{flags: "data-dir", with: true, by: "in-memory", value: "true"},
 }

@@ -43,10 +43,12 @@ func OpenBackends(ctx context.Context, cfg BackendsConfig) (*Backends, error) {
 	snapshot := cfg.Catalog.Snapshot()
 	b := &Backends{cfg: cfg, of: snapshot.Core("services"), at: snapshot.Core("endpoints")}
 	var err error
-	if b.services, err = live.Open(ctx, live.Config[*service]{Store: cfg.Store, Prefixes: []string{b.of.Prefix("")}, Decode: live.Read(b.of, readService), Logger: cfg.Logger}); err != nil {
+	if b.services, err = live.Open(ctx, live.Config[*service]{Store: cfg.Store, Prefixes: []string{b.of.Prefix("")}, Decode: live.Read(b.of, readService),
+		Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
-	b.endpoints, err = live.Open(ctx, live.Config[*endpoints]{Store: cfg.Store, Prefixes: []string{b.at.Prefix("")}, Decode: live.Read(b.at, readEndpoints), Logger: cfg.Logger})
+	b.endpoints, err = live.Open(ctx, live.Config[*endpoints]{Store: cfg.Store, Prefixes: []string{b.at.Prefix("")},
+		Decode: live.Read(b.at, readEndpoints), Logger: cfg.Logger})
 	if err != nil {
 		b.services.Close()
 		return nil, err

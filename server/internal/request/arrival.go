@@ -94,7 +94,8 @@ func (env *Env) notReceived(err error) error {
 	case env.Intake.closed.Load():
 		return env.ShuttingDown()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &api.Error{Code: http.StatusRequestTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the body of the request did not arrive in time; nothing was done, send it again"}
+		return &api.Error{Code: http.StatusRequestTimeout, Reason: api.ReasonTimeout, HasDetails: true,
+			Message: "the body of the request did not arrive in time; nothing was done, send it again"}
 	}
 	return api.BadRequest("the body could not be read: %v", err)
 }

@@ -182,7 +182,8 @@ func (env *Env) Decode(r *Request, text []byte, want BodyKind, old document.Valu
 // decodeOdd decodes a body with unknown or duplicate members again, as 1.25 reads it: the
 // case of letters does not matter where it finds the kind of the body, and duplicate
 // members of JSON are joined.
-func (env *Env) decodeOdd(r *Request, text []byte, want BodyKind, old document.Value, doc *document.Document, found []document.Problem) (*document.Document, error) {
+func (env *Env) decodeOdd(r *Request, text []byte, want BodyKind, old document.Value, doc *document.Document,
+	found []document.Problem) (*document.Document, error) {
 	if err := env.CheckTypeMeta(text, want, found); err != nil {
 		doc.Release()
 		return nil, err

@@ -66,8 +66,9 @@ type Env struct {
 // New makes an environment.
 func New(cfg Config) *Env {
 	return &Env{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, catalog: cfg.Catalog, authz: cfg.Authz,
-		limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper, decodeLimits: cfg.DecodeLimits,
-		Intake: Intake{idle: make(chan struct{}, 1)}}
+		limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper,
+		decodeLimits: cfg.DecodeLimits,
+		Intake:       Intake{idle: make(chan struct{}, 1)}}
 }
 
 // Row is the present row of the type and version that another one was of; nil if it is not

@@ -74,7 +74,8 @@ func NewRenderings(bytes int64) *Renderings {
 	c := &Renderings{seed: maphash.MakeSeed()}
 	for i := range c.shards {
 		limit := bytes / renderingShards
-		c.shards[i] = renderingShard{limit: limit, kept: map[renderingKey]*rendering{}, sizes: map[uint64]uint32{}, mostSizes: int(limit / sizesShare / sizeBytes / 2)}
+		c.shards[i] = renderingShard{limit: limit, kept: map[renderingKey]*rendering{}, sizes: map[uint64]uint32{},
+			mostSizes: int(limit / sizesShare / sizeBytes / 2)}
 	}
 	return c
 }

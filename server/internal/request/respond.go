@@ -205,13 +205,16 @@ func (env *Env) Fail(r *Request, err error) {
 		// or for a proper end.
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, context.DeadlineExceeded):
-		known = &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the request did not finish in time; it may have taken effect"}
+		known = &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true,
+			Message: "the request did not finish in time; it may have taken effect"}
 	case errors.Is(err, store.ErrClosed):
 		known = &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
 	case errors.Is(err, store.ErrFull):
-		known = &api.Error{Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "the disk of the server is full; objects can be read and deleted, not created or updated"}
+		known = &api.Error{Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage",
+			Message: "the disk of the server is full; objects can be read and deleted, not created or updated"}
 	case errors.As(err, &unreadable):
-		env.log.Error("an object cannot be read", "method", r.HTTP.Method, "path", r.HTTP.URL.Path, "key", unreadable.Key, "revision", unreadable.Revision, "error", unreadable.Cause)
+		env.log.Error("an object cannot be read", "method", r.HTTP.Method, "path", r.HTTP.URL.Path, "key", unreadable.Key, "revision", unreadable.Revision,
+			"error", unreadable.Cause)
 		known = r.unreadable(unreadable)
 	default:
 		env.log.Error("request failed", "method", r.HTTP.Method, "path", r.HTTP.URL.Path, "error", err)

@@ -29,7 +29,8 @@ func (env *Env) TableOf(r *Request, res *api.Resource, e *store.Entry) ([]byte, 
 
 // NewTable makes the table of a resource in the form that the request asks for. Errors: 400.
 func (env *Env) NewTable(res *api.Resource, r *Request, noHeaders bool) (*codec.Table, error) {
-	return codec.NewTable(inCells(res), codec.TableOptions{APIVersion: r.Accept.APIVersion, IncludeObject: r.Query.Get("includeObject"), NoHeaders: noHeaders, Now: env.cfg.Clock()})
+	return codec.NewTable(inCells(res), codec.TableOptions{APIVersion: r.Accept.APIVersion, IncludeObject: r.Query.Get("includeObject"),
+		NoHeaders: noHeaders, Now: env.cfg.Clock()})
 }
 
 // inCells is the row of the version that the cells of a table show: the storage version,

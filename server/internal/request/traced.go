@@ -63,7 +63,8 @@ func (r *Request) stage(name string, begin time.Time) {
 }
 
 // verbSpans are the names of spans, by verbs.
-var verbSpans = map[string]string{"create": "Create", "update": "Update", "patch": "Patch", "delete": "Delete", "deletecollection": "Delete", "get": "Get", "list": "List"}
+var verbSpans = map[string]string{"create": "Create", "update": "Update", "patch": "Patch", "delete": "Delete", "deletecollection": "Delete",
+	"get": "Get", "list": "List"}
 
 // TraceVerb begins the span of the verb of a request for objects, and returns its end; nil
 // for a request that is not traced.
@@ -79,7 +80,8 @@ func (env *Env) TraceVerb(r *Request) (end func()) {
 	outside := r.Context
 	r.Context, r.Span = tracing.Start(outside, name)
 	scope := scopeOf(r)
-	for _, field := range [...][2]string{{"accept", r.HTTP.Header.Get("Accept")}, {"audit-id", r.auditID()}, {"client", sources(r.HTTP)[0]}, {"api-group", a.Group}, {"api-version", a.Version},
+	for _, field := range [...][2]string{{"accept", r.HTTP.Header.Get("Accept")}, {"audit-id", r.auditID()}, {"client", sources(r.HTTP)[0]},
+		{"api-group", a.Group}, {"api-version", a.Version},
 		{"name", a.Name}, {"subresource", a.Subresource}, {"namespace", a.Namespace}, {"protocol", r.HTTP.Proto}, {"resource", a.Resource}, {"scope", scope},
 		{"url", r.HTTP.URL.Path}, {"user-agent", r.HTTP.UserAgent()}, {"verb", metricVerb(r)}} {
 		r.Span.Text(field[0], field[1])

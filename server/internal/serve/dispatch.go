@@ -31,7 +31,8 @@ func newTable(v *verbs.Verbs, x *endpoints.Endpoints) *table {
 
 // The verb that a resource must have for a method.
 var (
-	objectNeeds     = needs{request.OnDelete: api.VerbDelete, request.OnGet: api.VerbGet, request.OnPatch: api.VerbPatch, request.OnPost: api.VerbCreate, request.OnPut: api.VerbUpdate}
+	objectNeeds = needs{request.OnDelete: api.VerbDelete, request.OnGet: api.VerbGet, request.OnPatch: api.VerbPatch, request.OnPost: api.VerbCreate,
+		request.OnPut: api.VerbUpdate}
 	collectionNeeds = needs{request.OnDelete: api.VerbDeleteCollection, request.OnGet: api.VerbList, request.OnPost: api.VerbCreate}
 	watchNeeds      = needs{request.OnGet: api.VerbWatch}
 	everywhereNeeds = needs{request.OnGet: api.VerbList} // of the collections of all namespaces together
@@ -73,7 +74,8 @@ func (t *table) check(groups []*api.GroupVersion) error {
 		functions := t.endpoints[e]
 		for i, needed := range objectNeeds {
 			if has.Has(needed) && functions[i] == nil {
-				return fmt.Errorf("nothing answers %s on %s: the endpoint %q has no function for it; add it to server/internal/endpoints, or fix the document", request.VerbMethods[i], where, e)
+				return fmt.Errorf("nothing answers %s on %s: the endpoint %q has no function for it; add it to server/internal/endpoints, or fix the document",
+					request.VerbMethods[i], where, e)
 			}
 		}
 		return nil

@@ -24,7 +24,8 @@ const maxFilled = 3 << 20
 // documents, like a request: complete, with all defaults. The caller releases the
 // document. Errors: 413 for an object that its defaults make too large.
 func Read(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
-	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: document.Limits{MaxBytes: len(text) + maxFilled, MaxNodes: math.MaxInt32}}
+	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults,
+		Limits: document.Limits{MaxBytes: len(text) + maxFilled, MaxNodes: math.MaxInt32}}
 	doc, _, err := decoder.DecodeOver(old, res.Type, text)
 	if limit := (*document.LimitError)(nil); errors.As(err, &limit) && limit.What == document.FilledBytes {
 		err = api.TooLarge(int64(limit.Limit))

@@ -82,7 +82,8 @@ func (t tracedReader) ScanMeta(ctx context.Context, prefix, from string, visit f
 	return t.list(ctx, t.Reader.ScanMeta, prefix, from, visit)
 }
 
-func (t tracedReader) list(ctx context.Context, scan func(context.Context, string, string, func(*store.Entry) bool) error, prefix, from string, visit func(*store.Entry) bool) error {
+func (t tracedReader) list(ctx context.Context, scan func(context.Context, string, string, func(*store.Entry) bool) error, prefix, from string,
+	visit func(*store.Entry) bool) error {
 	ctx, span := operation(ctx, "List store", prefix)
 	defer span.End()
 	count := 0

@@ -44,7 +44,8 @@ func SameOrigin(r *http.Request) error {
 	if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
 		return nil
 	}
-	return &api.Error{Code: http.StatusForbidden, Reason: api.ReasonForbidden, Message: "a page of " + origin + " may open a WebSocket here only with a bearer token of its own"}
+	return &api.Error{Code: http.StatusForbidden, Reason: api.ReasonForbidden,
+		Message: "a page of " + origin + " may open a WebSocket here only with a bearer token of its own"}
 }
 
 // Messages is the sink of a WebSocket: one message for each frame. Messages of the client

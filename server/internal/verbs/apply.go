@@ -86,7 +86,8 @@ func undeclared(config document.Value, found []document.Problem, want request.Bo
 		return nil
 	}
 	meta := config.Get("metadata")
-	return api.BadRequest("failed to create typed patch object (%s/%s; %s, Kind=%s): %s", meta.Get("namespace").Text(), meta.Get("name").Text(), want.APIVersion, want.Kind, lines(all))
+	return api.BadRequest("failed to create typed patch object (%s/%s; %s, Kind=%s): %s", meta.Get("namespace").Text(), meta.Get("name").Text(),
+		want.APIVersion, want.Kind, lines(all))
 }
 
 // lines are several mistakes in the form of 1.25.

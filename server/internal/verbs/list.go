@@ -238,7 +238,8 @@ func checkMatch(version, match, token string, watch bool) []schema.Cause {
 	}
 	var causes []schema.Cause
 	forbid := func(why string) {
-		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "resourceVersionMatch", Message: "Forbidden: resourceVersionMatch is forbidden " + why})
+		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "resourceVersionMatch",
+			Message: "Forbidden: resourceVersionMatch is forbidden " + why})
 	}
 	if watch {
 		forbid("for watch")

@@ -330,7 +330,8 @@ func orderOf(res *api.Resource) []string {
 
 // writeOrdered is writeItems for rows in the order of the numbers at a path of the stored
 // objects; of equal ones in the order of the names. Such lists are short.
-func writeOrdered(r *request.Request, l *list, out io.Writer, buf []byte, none string, path []string, row func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+func writeOrdered(r *request.Request, l *list, out io.Writer, buf []byte, none string, path []string,
+	row func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	type place struct {
 		number int64
 		text   []byte

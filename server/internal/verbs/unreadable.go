@@ -78,7 +78,8 @@ func (v *Verbs) discard(r *request.Request, o *objects.DeleteOptions) (done bool
 	case err != nil:
 		return true, err
 	case !o.DryRun:
-		v.log.Warn("an object that cannot be read was deleted; its finalizers and dependents were not looked at", "user", r.User.Name, "resource", t.Row.Plural, "namespace", t.Namespace, "name", t.Name)
+		v.log.Warn("an object that cannot be read was deleted; its finalizers and dependents were not looked at", "user", r.User.Name, "resource", t.Row.Plural,
+			"namespace", t.Namespace, "name", t.Name)
 	}
 	return true, v.env.RespondStatus(r, http.StatusOK, request.DeletedStatus(t, store.Entry{}))
 }

@@ -31,7 +31,8 @@ func (v *Verbs) Watch(r *request.Request) error {
 		r.Head(http.StatusOK, r.Accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: v, request: r, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
+	w := &watcher{s: v, request: r, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts,
+		form: form, at: opts.revision,
 		events: v.metrics.EventsOf(r.Target.Row)}
 	if opts.initial {
 		if err := v.waitForRevision(r, opts.revision); err != nil {

@@ -88,7 +88,8 @@ func (d *stepDiff) headers(want, got *Answer) {
 		}
 	}
 	if (want.Header.Get("Retry-After") != "") != (got.Header.Get("Retry-After") != "") {
-		d.add("header", fmt.Sprintf("%s header Retry-After", status(want)), "Retry-After: "+want.Header.Get("Retry-After"), "Retry-After: "+got.Header.Get("Retry-After"))
+		d.add("header", fmt.Sprintf("%s header Retry-After", status(want)), "Retry-After: "+want.Header.Get("Retry-After"),
+			"Retry-After: "+got.Header.Get("Retry-After"))
 	}
 	w, g := d.warnings(want.Header), d.warnings(got.Header)
 	missing, extra := minus(w, g), minus(g, w)

@@ -289,7 +289,8 @@ func (d *stepDiff) body(class, prefix string, wv, gv any) {
 			if i == 3 {
 				break
 			}
-			d.add("managedFields", fmt.Sprintf("%s managedFields %s%s", prefix, c.sign, strings.ReplaceAll(c.general, " ", "-")), shownSide(c, "+", c.want), shownSide(c, "-", c.got))
+			d.add("managedFields", fmt.Sprintf("%s managedFields %s%s", prefix, c.sign, strings.ReplaceAll(c.general, " ", "-")), shownSide(c, "+", c.want),
+				shownSide(c, "-", c.got))
 		}
 		if len(mc) == 0 && managedOrder(wm[p]) != managedOrder(gm[p]) {
 			d.add("managedFields", prefix+" managedFields order", managedOrder(wm[p]), managedOrder(gm[p]))

@@ -37,7 +37,8 @@ func (r *Runner) Install(ctx context.Context) (bool, error) {
 			}
 		}
 	}
-	paths := []string{"/apis/" + Group + "/v1/namespaces/default/gadgets", "/apis/" + Group + "/v1/blobs", "/apis/" + Group + "/v1beta1/namespaces/default/gadgets"}
+	paths := []string{"/apis/" + Group + "/v1/namespaces/default/gadgets", "/apis/" + Group + "/v1/blobs",
+		"/apis/" + Group + "/v1beta1/namespaces/default/gadgets"}
 	for _, p := range append(paths, "/openapi/v3/apis/"+Group+"/v1") {
 		if err := wait(ctx, r.Want, p, 30*time.Second); err != nil {
 			return false, err

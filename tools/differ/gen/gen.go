@@ -48,7 +48,8 @@ var farReaching = map[string]bool{"mutatingwebhookconfigurations.admissionregist
 
 // existing objects of unstable resources, which requests can address.
 var existing = map[string][]string{"apiservices.apiregistration.k8s.io": {"v1.apps", "v1.batch"},
-	"flowschemas.flowcontrol.apiserver.k8s.io": {"catch-all", "global-default"}, "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": {"catch-all", "workload-low"}}
+	"flowschemas.flowcontrol.apiserver.k8s.io":                 {"catch-all", "global-default"},
+	"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": {"catch-all", "workload-low"}}
 
 // New makes a generator for the resources that it has valid objects for.
 func New(a *api.API, o Options) (*Generator, error) {

@@ -21,7 +21,8 @@ func (b *builder) kubectl(r *api.Resource) {
 	annotate(o)
 	b.objs = append(b.objs, o)
 	save := map[string]string{"UID" + o.id: "metadata.uid", "RV" + o.id: "metadata.resourceVersion", "OLD" + o.id: "metadata.resourceVersion"}
-	b.add(&scenario.Step{Name: "kubectl apply " + r.Short(), Method: "POST", Path: query(r.Path(o.ns), self, strict, dryParam(dry(r, false))), Body: scenario.Copy(o.body), Save: save})
+	b.add(&scenario.Step{Name: "kubectl apply " + r.Short(), Method: "POST", Path: query(r.Path(o.ns), self, strict, dryParam(dry(r, false))),
+		Body: scenario.Copy(o.body), Save: save})
 	if b.r.Intn(3) > 0 {
 		b.enrich(o.body, r.Schema, 1+b.r.Intn(2))
 		annotate(o)
@@ -32,7 +33,8 @@ func (b *builder) kubectl(r *api.Resource) {
 		if strings.Contains(r.Group, ".example.com") {
 			media = "application/merge-patch+json"
 		}
-		b.add(&scenario.Step{Name: "kubectl apply, changed", Method: "PATCH", Path: query(o.path(), self, strict, dryParam(dry(r, false))), Body: patch, Headers: map[string]string{"Content-Type": media}})
+		b.add(&scenario.Step{Name: "kubectl apply, changed", Method: "PATCH", Path: query(o.path(), self, strict, dryParam(dry(r, false))), Body: patch,
+			Headers: map[string]string{"Content-Type": media}})
 	}
 	for n := 1 + b.r.Intn(3); n > 0; n-- {
 		b.serverSide(o, server)
@@ -60,7 +62,8 @@ func (b *builder) serverSide(o *object, manager string) {
 	if b.r.Intn(3) == 0 {
 		b.enrich(body, o.res.Schema, 1)
 	}
-	b.add(&scenario.Step{Name: "kubectl apply --server-side", Method: "PATCH", Path: query(o.path(), manager, b.chance(3, "force=true"), dryParam(dry(o.res, false))), Body: body,
+	b.add(&scenario.Step{Name: "kubectl apply --server-side", Method: "PATCH",
+		Path: query(o.path(), manager, b.chance(3, "force=true"), dryParam(dry(o.res, false))), Body: body,
 		Headers: map[string]string{"Content-Type": "application/apply-patch+yaml"}, Save: map[string]string{"RV" + o.id: "metadata.resourceVersion"}})
 }
 

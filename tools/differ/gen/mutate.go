@@ -193,7 +193,9 @@ func (b *builder) mutateMeta(obj map[string]any) string {
 	case 10:
 		return set("deletionTimestamp", b.pick([]any{"2020-01-01T00:00:00Z", nil}))
 	case 11:
-		return set("managedFields", b.pick([]any{[]any{}, []any{map[string]any{}}, []any{map[string]any{"manager": "m", "operation": "Update", "apiVersion": "v1", "time": "2020-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:data": map[string]any{}}}}, []any{map[string]any{"operation": "Bogus"}}, nil}))
+		return set("managedFields", b.pick([]any{[]any{}, []any{map[string]any{}},
+			[]any{map[string]any{"manager": "m", "operation": "Update", "apiVersion": "v1", "time": "2020-01-01T00:00:00Z", "fieldsType": "FieldsV1",
+				"fieldsV1": map[string]any{"f:data": map[string]any{}}}}, []any{map[string]any{"operation": "Bogus"}}, nil}))
 	case 12:
 		return set("selfLink", "/x/y")
 	case 13:
@@ -242,7 +244,8 @@ func (b *builder) duplicateKey(obj map[string]any, s *api.Schema) string {
 	p := places[b.r.Intn(len(places))]
 	m := p.value().(map[string]any)
 	for _, n := range walk(m, p.schema, "", "") {
-		if _, direct := n.parent.(map[string]any); !direct || strings.Count(n.path, ".") != 1 || b.r.Intn(2) == 0 || strings.HasPrefix(n.at.(string), scenario.DupPrefix) {
+		if _, direct := n.parent.(map[string]any); !direct || strings.Count(n.path, ".") != 1 || b.r.Intn(2) == 0 ||
+			strings.HasPrefix(n.at.(string), scenario.DupPrefix) {
 			continue
 		}
 		v := scenario.Copy(n.value())

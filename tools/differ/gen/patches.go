@@ -22,12 +22,14 @@ func (b *builder) patch(o *object) {
 		body, what = b.strategicPatch(o)
 	}
 	if b.r.Intn(25) == 0 {
-		body = b.pick([]any{[]any{}, map[string]any{}, "text", 5.0, []any{1.0}, []any{map[string]any{}}, map[string]any{"metadata": nil}, map[string]any{"spec": nil}, map[string]any{"kind": nil}})
+		body = b.pick([]any{[]any{}, map[string]any{}, "text", 5.0, []any{1.0}, []any{map[string]any{}}, map[string]any{"metadata": nil},
+			map[string]any{"spec": nil}, map[string]any{"kind": nil}})
 	}
 	if m, ok := body.(map[string]any); ok && b.r.Intn(12) == 0 {
 		m["zzz"] = 1.0
 	}
-	b.add(&scenario.Step{Name: what, Method: "PATCH", Path: query(o.path(), dryParam(dry(o.res, true)), b.chance(5, append([]string{"force=true"}, writeParams...)...), b.chance(6, "fieldValidation=Strict", "fieldValidation=Warn")), Body: body,
+	b.add(&scenario.Step{Name: what, Method: "PATCH", Path: query(o.path(), dryParam(dry(o.res, true)),
+		b.chance(5, append([]string{"force=true"}, writeParams...)...), b.chance(6, "fieldValidation=Strict", "fieldValidation=Warn")), Body: body,
 		Headers: map[string]string{"Content-Type": ct}, Save: map[string]string{"RV" + o.id: "metadata.resourceVersion"}})
 }
 
@@ -55,7 +57,8 @@ func (b *builder) jsonPatch(o *object) []any {
 		case 1:
 			ptr += "/-"
 		case 2:
-			ptr = []string{"", "/", "spec", "/nothing/here", "/metadata/labels/new", "/metadata/annotations/example.com~1a", "/spec/containers/9", "/spec/containers/-1", "/metadata/name", "/kind"}[b.r.Intn(10)]
+			ptr = []string{"", "/", "spec", "/nothing/here", "/metadata/labels/new", "/metadata/annotations/example.com~1a", "/spec/containers/9",
+				"/spec/containers/-1", "/metadata/name", "/kind"}[b.r.Intn(10)]
 		}
 		op := map[string]any{"op": []string{"add", "replace", "remove", "test", "add", "replace"}[b.r.Intn(6)], "path": ptr}
 		switch op["op"] {

@@ -24,12 +24,16 @@ func scope(r *api.Resource, selector string) string {
 	return "labelSelector=" + own
 }
 
-var labelSelectors = []string{"a=b", "a==b", "a!=b", "a", "!a", "a in (b,c)", "a notin (b)", "a in ()", "a=", "=b", "a=b,c=d", "a b", "a>1", "a<x", "bad key=v", "a=b!", "a in b",
+var labelSelectors = []string{"a=b", "a==b", "a!=b", "a", "!a", "a in (b,c)", "a notin (b)", "a in ()", "a=", "=b", "a=b,c=d", "a b", "a>1", "a<x",
+	"bad key=v", "a=b!", "a in b",
 	"example.com/y", "a=b,", ",", "a=0123456789012345678901234567890123456789012345678901234567890123"}
 
-var fieldSelectors = []string{"metadata.name=a", "metadata.name!=a", "metadata.name==b", "metadata.namespace=${NS}", "metadata.namespace=other", "status.phase=Running", "spec.nodeName=",
-	"spec.nodeName!=node-x", "type=Opaque", "involvedObject.kind=Pod", "metadata.labels.a=b", "x=y", "metadata.name", "metadata.name=a,metadata.namespace=${NS}", "=", "metadata.name>a",
-	"spec.replicas=1", "status.successful=1", "spec.unschedulable=true", "metadata.name=a\\,b", "spec.signerName=example.com/s", "reason=Started", "status.podIP=", "spec.restartPolicy=Always"}
+var fieldSelectors = []string{"metadata.name=a", "metadata.name!=a", "metadata.name==b", "metadata.namespace=${NS}", "metadata.namespace=other",
+	"status.phase=Running", "spec.nodeName=",
+	"spec.nodeName!=node-x", "type=Opaque", "involvedObject.kind=Pod", "metadata.labels.a=b", "x=y", "metadata.name",
+	"metadata.name=a,metadata.namespace=${NS}", "=", "metadata.name>a",
+	"spec.replicas=1", "status.successful=1", "spec.unschedulable=true", "metadata.name=a\\,b", "spec.signerName=example.com/s", "reason=Started",
+	"status.podIP=", "spec.restartPolicy=Always"}
 
 // list asks for a collection.
 func (b *builder) list(r *api.Resource) {
@@ -55,7 +59,8 @@ func (b *builder) list(r *api.Resource) {
 	case 1:
 		p = append(p, "resourceVersion=${RV"+id+"}", b.chance(2, "resourceVersionMatch=NotOlderThan", "resourceVersionMatch=Exact", "resourceVersionMatch=Bogus"))
 	case 2:
-		p = append(p, "resourceVersion="+[]string{"abc", "-1", "1.5", "", "00"}[b.r.Intn(5)], b.chance(3, "resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan"))
+		p = append(p, "resourceVersion="+[]string{"abc", "-1", "1.5", "", "00"}[b.r.Intn(5)],
+			b.chance(3, "resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan"))
 	case 3:
 		p = append(p, "resourceVersionMatch="+[]string{"Exact", "NotOlderThan", "x", ""}[b.r.Intn(4)])
 	}
@@ -64,12 +69,14 @@ func (b *builder) list(r *api.Resource) {
 		limit := []string{"1", "1", "2", "0", "-1", "abc", "1000000"}[b.r.Intn(7)]
 		b.n++
 		v := "CONT" + string(rune('a'+b.n%26))
-		b.add(&scenario.Step{Name: "page", Method: "GET", Path: query(r.Path(nsOf(r)), append(p, "limit="+limit)...), Sleep: sleep, Save: map[string]string{v: "metadata.continue"}})
+		b.add(&scenario.Step{Name: "page", Method: "GET", Path: query(r.Path(nsOf(r)), append(p, "limit="+limit)...), Sleep: sleep,
+			Save: map[string]string{v: "metadata.continue"}})
 		next := "continue=${" + v + "}"
 		if b.r.Intn(6) == 0 {
 			next = "continue=" + []string{"abc", "e30", ""}[b.r.Intn(3)]
 		}
-		b.add(&scenario.Step{Name: "next page", Method: "GET", Path: query(r.Path(nsOf(r)), scope(r, sel), "limit=1", next, b.chance(5, "resourceVersion=${RV"+id+"}", "resourceVersion=0", "resourceVersionMatch=Exact"))})
+		b.add(&scenario.Step{Name: "next page", Method: "GET", Path: query(r.Path(nsOf(r)), scope(r, sel), "limit=1", next,
+			b.chance(5, "resourceVersion=${RV"+id+"}", "resourceVersion=0", "resourceVersionMatch=Exact"))})
 		return
 	}
 	path := r.Path(nsOf(r))
@@ -77,7 +84,8 @@ func (b *builder) list(r *api.Resource) {
 		path = r.Path("") // of all namespaces: restricted to this one by a field
 		p = []string{"fieldSelector=metadata.namespace%3D${NS}"}
 	}
-	b.add(&scenario.Step{Name: "list", Method: "GET", Path: query(path, append(p, b.chance(6, "pretty=true", "timeoutSeconds=1", "timeoutSeconds=x", "limit=x", "nonsense=1"))...), Sleep: sleep})
+	b.add(&scenario.Step{Name: "list", Method: "GET", Path: query(path,
+		append(p, b.chance(6, "pretty=true", "timeoutSeconds=1", "timeoutSeconds=x", "limit=x", "nonsense=1"))...), Sleep: sleep})
 }
 
 func nsOf(r *api.Resource) string {
@@ -132,7 +140,8 @@ func (b *builder) watch(r *api.Resource) {
 	default:
 		p = append(p, "resourceVersion=${OLD"+o.id+"}")
 	case 2:
-		p = append(p, "resourceVersion=${OLD"+o.id+"}", b.chance(2, "resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan", "limit=1", "continue=x", "allowWatchBookmarks=true"))
+		p = append(p, "resourceVersion=${OLD"+o.id+"}", b.chance(2, "resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan", "limit=1", "continue=x",
+			"allowWatchBookmarks=true"))
 	case 3:
 		p = append(p, "fieldSelector=x%3Dy")
 	}
@@ -152,12 +161,15 @@ var accepts = []string{"application/json", "application/yaml", "application/vnd.
 	"application/json;as=Table;v=v1;g=meta.k8s.io", "application/json;as=Table;v=v1beta1;g=meta.k8s.io", "application/json;as=Table;v=v2;g=meta.k8s.io",
 	"application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "application/yaml;as=Table;v=v1;g=meta.k8s.io", "application/json;as=Table;g=x",
 	"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
-	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/json;as=Bogus;v=v1;g=meta.k8s.io", "*/*", "application/*", "text/html",
-	"application/xml", "text/*", "application/json;q=0.1,application/yaml;q=0.9", "application/xml,application/yaml", "application/json; charset=utf-8", "application/json;pretty=1",
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/json;as=Bogus;v=v1;g=meta.k8s.io", "*/*",
+	"application/*", "text/html",
+	"application/xml", "text/*", "application/json;q=0.1,application/yaml;q=0.9", "application/xml,application/yaml", "application/json; charset=utf-8",
+	"application/json;pretty=1",
 	"application/json;stream=watch", "garbage", "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf;stream=watch",
 	"application/json;as=Table;v=v1;g=meta.k8s.io,text/html", ";", "application/json;as=", "application/cbor", "application/json;profile=x"}
 
-var contentTypes = []string{"application/json; charset=utf-8", "application/yaml", "text/plain", "", "application/vnd.kubernetes.protobuf", "application/json-patch+json",
+var contentTypes = []string{"application/json; charset=utf-8", "application/yaml", "text/plain", "", "application/vnd.kubernetes.protobuf",
+	"application/json-patch+json",
 	"APPLICATION/JSON", "application/json;x", "garbage", "application/xml", "application/x-www-form-urlencoded", "application/json, text/plain"}
 
 // negotiation asks for other forms of objects, collections and errors, and sends other content types.
@@ -176,7 +188,8 @@ func (b *builder) negotiation(r *api.Resource, o *object) {
 		b.add(&scenario.Step{Name: "create as", Method: "POST", Path: query(r.Path(n.ns), incl, "dryRun=All"), Headers: h, Body: n.body})
 	case 4:
 		n := b.build(r)
-		b.add(&scenario.Step{Name: "create from", Method: "POST", Path: query(r.Path(n.ns), "dryRun=All"), Headers: map[string]string{"Content-Type": contentTypes[b.r.Intn(len(contentTypes))]}, Body: n.body})
+		b.add(&scenario.Step{Name: "create from", Method: "POST", Path: query(r.Path(n.ns), "dryRun=All"),
+			Headers: map[string]string{"Content-Type": contentTypes[b.r.Intn(len(contentTypes))]}, Body: n.body})
 	case 5:
 		b.add(&scenario.Step{Name: "delete as", Method: "DELETE", Path: query(o.path(), "dryRun=All"), Headers: h})
 	}
@@ -192,26 +205,33 @@ func (b *builder) query(r *api.Resource, o *object) {
 	case 1:
 		b.add(&scenario.Step{Name: "method on collection", Method: []string{"PUT", "PATCH", "OPTIONS"}[b.r.Intn(3)], Path: r.Path(nsOf(r)), Body: map[string]any{}})
 	case 2:
-		b.add(&scenario.Step{Name: "get", Method: "GET", Path: query(o.path(), "resourceVersion="+[]string{"0", "abc", "", "1", "${OLD" + o.id + "}", "-1"}[b.r.Intn(6)],
+		b.add(&scenario.Step{Name: "get", Method: "GET", Path: query(o.path(),
+			"resourceVersion="+[]string{"0", "abc", "", "1", "${OLD" + o.id + "}", "-1"}[b.r.Intn(6)],
 			b.chance(4, "resourceVersionMatch=Exact")), Sleep: 0.2})
 	case 3:
-		b.add(&scenario.Step{Name: "get", Method: "GET", Path: query(o.path(), []string{"pretty=true", "pretty=1", "pretty=false", "pretty=x", "nonsense=1", "export=true", "limit=1", "watch=true"}[b.r.Intn(8)]+"&timeoutSeconds=1")})
+		b.add(&scenario.Step{Name: "get", Method: "GET", Path: query(o.path(),
+			[]string{"pretty=true", "pretty=1", "pretty=false", "pretty=x", "nonsense=1", "export=true", "limit=1", "watch=true"}[b.r.Intn(8)]+"&timeoutSeconds=1")})
 	case 4:
-		b.add(&scenario.Step{Name: "no such subresource", Method: []string{"GET", "PUT", "POST", "DELETE"}[b.r.Intn(4)], Path: o.path() + "/nothing", Body: map[string]any{}})
+		b.add(&scenario.Step{Name: "no such subresource", Method: []string{"GET", "PUT", "POST", "DELETE"}[b.r.Intn(4)],
+			Path: o.path() + "/nothing", Body: map[string]any{}})
 	case 5:
 		b.add(&scenario.Step{Name: "no such resource", Method: "GET", Path: r.Path(nsOf(r)) + "x"})
 	case 6:
-		raw := []string{"", "{", "[]", "null", "5", "\"x\"", "{}", "{\"kind\":\"" + r.Kind + "\"}", "{\"kind\":\"" + r.Kind + "\",\"apiVersion\":\"" + r.APIVersion() + "\"}", "kind: " + r.Kind, "{\"a\":1}{\"b\":2}", "{\"apiVersion\":\"" + r.APIVersion() + "\",\"kind\":\"" + r.Kind + "\",\"metadata\":{\"name\":\"raw\"},}"}[b.r.Intn(12)]
+		raw := []string{"", "{", "[]", "null", "5", "\"x\"", "{}", "{\"kind\":\"" + r.Kind + "\"}",
+			"{\"kind\":\"" + r.Kind + "\",\"apiVersion\":\"" + r.APIVersion() + "\"}", "kind: " + r.Kind, "{\"a\":1}{\"b\":2}",
+			"{\"apiVersion\":\"" + r.APIVersion() + "\",\"kind\":\"" + r.Kind + "\",\"metadata\":{\"name\":\"raw\"},}"}[b.r.Intn(12)]
 		b.add(&scenario.Step{Name: "odd body", Method: []string{"POST", "POST", "PUT"}[b.r.Intn(3)], Path: query(r.Path(nsOf(r)), "dryRun=All"), Raw: &raw})
 		if s := b.steps[len(b.steps)-1]; s.Method == "PUT" {
 			s.Path = query(o.path(), "dryRun=All")
 		}
 	case 7:
-		b.add(&scenario.Step{Name: "bad name in path", Method: "GET", Path: r.Path(nsOf(r)) + "/" + []string{"Bad_Name", "a%2Fb", "..%2Fx", "%20", "a%00b", "UPPER"}[b.r.Intn(6)]})
+		b.add(&scenario.Step{Name: "bad name in path", Method: "GET",
+			Path: r.Path(nsOf(r)) + "/" + []string{"Bad_Name", "a%2Fb", "..%2Fx", "%20", "a%00b", "UPPER"}[b.r.Intn(6)]})
 	case 8:
 		if r.Namespaced {
 			n := b.build(r)
-			b.add(&scenario.Step{Name: "namespace of the path", Method: "POST", Path: query(r.Path([]string{"no-such-namespace", "Bad_NS", "default"}[b.r.Intn(3)]), "dryRun=All"), Body: n.body})
+			b.add(&scenario.Step{Name: "namespace of the path", Method: "POST",
+				Path: query(r.Path([]string{"no-such-namespace", "Bad_NS", "default"}[b.r.Intn(3)]), "dryRun=All"), Body: n.body})
 		}
 	case 9:
 		if r.Namespaced {

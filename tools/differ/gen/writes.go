@@ -7,7 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/tools/differ/scenario"
 )
 
-var writeParams = []string{"dryRun=All", "dryRun=", "dryRun=Some", "dryRun=All&dryRun=All", "fieldValidation=Strict", "fieldValidation=Warn", "fieldValidation=Ignore",
+var writeParams = []string{"dryRun=All", "dryRun=", "dryRun=Some", "dryRun=All&dryRun=All", "fieldValidation=Strict", "fieldValidation=Warn",
+	"fieldValidation=Ignore",
 	"fieldValidation=Bogus", "fieldManager=me", "fieldManager=", "fieldManager=bad%0Aname", "pretty=true", "timeout=5s", "timeout=abc", "nonsense=1",
 	"fieldManager=" + strings.Repeat("x", 129)}
 

@@ -226,7 +226,8 @@ func (s *shrinker) params() bool {
 		if found {
 			l := strings.Split(q, "&")
 			for j := len(l) - 1; j >= 0; j-- {
-				if strings.HasPrefix(l[j], "watch=") || strings.HasPrefix(l[j], "timeoutSeconds=") || strings.HasPrefix(l[j], "dryRun=") || strings.Contains(l[j], "${NS}") {
+				if strings.HasPrefix(l[j], "watch=") || strings.HasPrefix(l[j], "timeoutSeconds=") || strings.HasPrefix(l[j], "dryRun=") ||
+					strings.Contains(l[j], "${NS}") {
 					continue
 				}
 				rest := append(append([]string(nil), l[:j]...), l[j+1:]...)

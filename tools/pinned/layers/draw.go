@@ -51,7 +51,8 @@ func draw(h *house) ([]byte, error) {
 			fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", x.x+padding, y, ink, html.EscapeString(l))
 		}
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">An arrow leads to an imported group; an import that follows from other arrows has none.</text>`+"\n", margin+padding, height-margin, grey)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">An arrow leads to an imported group; an import that follows from other arrows has none.</text>`+"\n",
+		margin+padding, height-margin, grey)
 	b.WriteString("</svg>\n")
 	return b.Bytes(), nil
 }

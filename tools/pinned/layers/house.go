@@ -140,7 +140,8 @@ func (h *house) reduce(imports map[[2]int]bool) error {
 			if reach[pair] && other.row <= g.row {
 				return fmt.Errorf("%s depends on %s, which is not below it: move a package to another group, or a group to another row", g.name, other.name)
 			}
-			if imports[pair] && !slices.ContainsFunc(slices.Collect(maps.Keys(imports)), func(p [2]int) bool { return p[0] == i && p[1] != j && reach[[2]int{p[1], j}] }) {
+			through := func(p [2]int) bool { return p[0] == i && p[1] != j && reach[[2]int{p[1], j}] }
+			if imports[pair] && !slices.ContainsFunc(slices.Collect(maps.Keys(imports)), through) {
 				h.arrows = append(h.arrows, pair)
 			}
 		}

@@ -124,7 +124,8 @@ func changing(n int, value string) object {
 // writeRuled writes an object that the policies are about.
 func writeRuled(c *stage.Client, s program.Step) {
 	app := of(s.C, "web", "db")
-	q := stage.Request{Verb: s.Op, Kind: stage.KindOf("configmaps"), Namespace: Spaces[s.A%len(Spaces)], Name: fmt.Sprint(promise.Ruled, s.B%ruledMaps), Mark: c.Mark()}
+	q := stage.Request{Verb: s.Op, Kind: stage.KindOf("configmaps"), Namespace: Spaces[s.A%len(Spaces)],
+		Name: fmt.Sprint(promise.Ruled, s.B%ruledMaps), Mark: c.Mark()}
 	switch s.Op {
 	case "delete":
 		q.Mark = ""

@@ -92,7 +92,8 @@ func unlike(a, b *record.Stream) (wrong []string) {
 	missing := func(in *record.Stream, have, lack map[uint64]string) {
 		for revision, change := range have {
 			if revision >= max(firstA, firstB) && revision <= min(lastA, lastB) && lack[revision] != change {
-				wrong = append(wrong, fmt.Sprintf("watch %s of %s lacks %s@%d, which another has; around it are%s", in.Watch.Name, in.Resource, change, revision, around(in, revision)))
+				wrong = append(wrong, fmt.Sprintf("watch %s of %s lacks %s@%d, which another has; around it are%s", in.Watch.Name, in.Resource, change,
+					revision, around(in, revision)))
 			}
 		}
 	}

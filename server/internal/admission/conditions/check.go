@@ -69,7 +69,8 @@ func newExpressionCauses(obj, old document.Value, changes bool) *expressionCause
 	} else if constraints.Get("resourceRules").Len() == 0 {
 		c.Required(path(constraints, "resourceRules"), "")
 	}
-	if list := spec.Get("matchConditions"); !old.Exists() || !document.Equal(kind, before.Get("paramKind")) || !document.Equal(list, before.Get("matchConditions")) {
+	if list := spec.Get("matchConditions"); !old.Exists() || !document.Equal(kind, before.Get("paramKind")) ||
+		!document.Equal(list, before.Get("matchConditions")) {
 		c.matchConditions(list, c.params)
 	}
 	variables := spec.Get("variables")

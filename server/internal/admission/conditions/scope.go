@@ -72,12 +72,14 @@ func newScope(k Kind) (*expression.Scope, error) {
 	}
 	types.Changes = k.Changes
 	request, namespace := requestType(types), namespaceType(types)
-	all := []expression.Variable{{Name: Object, Type: k.ObjectType}, {Name: OldObject, Type: k.ObjectType}, {Name: Request, Type: request}, {Name: NamespaceObject, Type: namespace}}
+	all := []expression.Variable{{Name: Object, Type: k.ObjectType}, {Name: OldObject, Type: k.ObjectType}, {Name: Request, Type: request},
+		{Name: NamespaceObject, Type: namespace}}
 	if k.Params {
 		all = append(all, expression.Variable{Name: Params, Type: k.ParamsType})
 	}
 	if k.Authorizer {
-		all = append(all, expression.Variable{Name: Authorizer, Type: expression.AuthorizerType}, expression.Variable{Name: RequestResource, Type: expression.ResourceCheckType})
+		all = append(all, expression.Variable{Name: Authorizer, Type: expression.AuthorizerType},
+			expression.Variable{Name: RequestResource, Type: expression.ResourceCheckType})
 	}
 	if k.Composed {
 		all = append(all, expression.Composed())
@@ -140,8 +142,10 @@ func namespaceType(types *expression.Types) *expression.Type {
 		expression.Field{Name: "creationTimestamp", Type: moment}, expression.Field{Name: "deletionTimestamp", Type: moment},
 		expression.Field{Name: "deletionGracePeriodSeconds", Type: number}, expression.Field{Name: "generation", Type: number},
 		expression.Field{Name: "finalizers", Type: listOf(simple(expression.String))})...)
-	condition := declare(types, "NamespaceCondition", append(texts("status", "type", "message", "reason"), expression.Field{Name: "lastTransitionTime", Type: moment})...)
+	condition := declare(types, "NamespaceCondition", append(texts("status", "type", "message", "reason"),
+		expression.Field{Name: "lastTransitionTime", Type: moment})...)
 	spec := declare(types, "NamespaceSpec", expression.Field{Name: "finalizers", Type: listOf(simple(expression.String))})
 	status := declare(types, "NamespaceStatus", append(texts("phase"), expression.Field{Name: "conditions", Type: listOf(condition)})...)
-	return declare(types, "Namespace", expression.Field{Name: "metadata", Type: metadata}, expression.Field{Name: "spec", Type: spec}, expression.Field{Name: "status", Type: status})
+	return declare(types, "Namespace", expression.Field{Name: "metadata", Type: metadata}, expression.Field{Name: "spec", Type: spec},
+		expression.Field{Name: "status", Type: status})
 }

@@ -27,7 +27,8 @@ func readRules(list document.Value) (all []Rule) {
 }
 
 func readRule(v document.Value) Rule {
-	r := Rule{names: v.Get("resourceNames").Texts(), operations: v.Get("operations").Texts(), groups: v.Get("apiGroups").Texts(), versions: v.Get("apiVersions").Texts(), scope: strings.Clone(v.Get("scope").Text())}
+	r := Rule{names: v.Get("resourceNames").Texts(), operations: v.Get("operations").Texts(), groups: v.Get("apiGroups").Texts(),
+		versions: v.Get("apiVersions").Texts(), scope: strings.Clone(v.Get("scope").Text())}
 	for _, text := range v.Get("resources").Texts() {
 		resource, sub, _ := strings.Cut(text, "/")
 		r.resources = append(r.resources, [2]string{resource, sub})

@@ -91,7 +91,8 @@ func follow(ctx context.Context, cfg *Config, plural, bindings string, read func
 	if err != nil {
 		return nil, err
 	}
-	b.bindings, err = live.Open(ctx, live.Config[*binding]{Store: cfg.Store, Prefixes: []string{bindingRow.Prefix("")}, Decode: live.Read(bindingRow, readBinding), Logger: cfg.Log})
+	b.bindings, err = live.Open(ctx, live.Config[*binding]{Store: cfg.Store, Prefixes: []string{bindingRow.Prefix("")},
+		Decode: live.Read(bindingRow, readBinding), Logger: cfg.Log})
 	if err != nil {
 		b.policies.Close()
 		return nil, err

@@ -28,7 +28,8 @@ func (p *Policies) mayRead(ctx context.Context, r *admission.Request) error {
 		of := paramKind{kind.Get("apiVersion").Text(), kind.Get("kind").Text()}
 		p.narrow(&a, &of)
 		a.Name, a.Namespace = "*", "*"
-		why = fmt.Sprintf("user %q must have \"get\" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)", r.User.Name, of.kind, of.apiVersion)
+		why = fmt.Sprintf("user %q must have \"get\" permission on all objects of the referenced paramKind (kind=%s, apiVersion=%s)",
+			r.User.Name, of.kind, of.apiVersion)
 	case ref.Exists() && !(unchanged(ref, before.Get("paramRef")) && unchanged(spec.Get("policyName"), before.Get("policyName"))):
 		from := p.validating
 		if strings.HasPrefix(r.Resource.Plural, "mutating") {

@@ -55,7 +55,8 @@ func (p *Policies) CheckTypes(ctx context.Context, to *objects.Objects) {
 
 func (p *Policies) writeStatus(ctx context.Context, to *objects.Objects, of *policy) error {
 	row := p.cfg.Matcher.Catalog.Snapshot().Stored(group, "validatingadmissionpolicies")
-	_, err := to.Write(ctx, &objects.Write{Ref: objects.Ref{Row: row, Name: of.name, Sub: row.Subresource("status")}, Opts: objects.Options{Manager: statusManager},
+	_, err := to.Write(ctx, &objects.Write{Ref: objects.Ref{Row: row, Name: of.name, Sub: row.Subresource("status")},
+		Opts: objects.Options{Manager: statusManager},
 		Change: objects.Editing(func(obj document.Value) error {
 			if generation, _ := obj.At("metadata", "generation").Int(); generation != of.generation {
 				return objects.ErrNothing // the change is in the next view

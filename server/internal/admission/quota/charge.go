@@ -26,8 +26,9 @@ type resourceQuota struct {
 func (q *Quotas) readQuota(obj document.Value) *resourceQuota {
 	meta, spec, status := obj.Get("metadata"), obj.Get("spec"), obj.Get("status")
 	revision, _ := strconv.ParseUint(meta.Get("resourceVersion").Text(), 10, 64)
-	return &resourceQuota{revision: revision, key: q.row.Key(meta.Get("namespace").Text(), meta.Get("name").Text()), name: meta.Get("name").Text(), scopes: readScopes(spec),
-		hard: readAmounts(status.Get("hard")), used: readAmounts(status.Get("used")), wanted: readAmounts(spec.Get("hard")).names(),
+	return &resourceQuota{revision: revision, key: q.row.Key(meta.Get("namespace").Text(), meta.Get("name").Text()), name: meta.Get("name").Text(),
+		scopes: readScopes(spec),
+		hard:   readAmounts(status.Get("hard")), used: readAmounts(status.Get("used")), wanted: readAmounts(spec.Get("hard")).names(),
 		bounds: string(status.Get("hard").AppendJSON(spec.AppendJSON(nil)))}
 }
 
@@ -115,7 +116,8 @@ func (c *charge) sum(p part, hard, used amounts) (amounts, error) {
 		}
 	}
 	if len(exceeded) > 0 {
-		return nil, c.refuse(fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s", p.quota.name, requested.only(exceeded), used.only(exceeded), hard.only(exceeded)))
+		return nil, c.refuse(fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s", p.quota.name, requested.only(exceeded),
+			used.only(exceeded), hard.only(exceeded)))
 	}
 	return now, nil
 }

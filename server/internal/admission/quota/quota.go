@@ -38,10 +38,12 @@ func Open(ctx context.Context, cfg Config) (*Quotas, error) {
 	q := &Quotas{cfg: cfg, limitRow: snapshot.Core("limitranges"), row: snapshot.Core("resourcequotas")}
 	q.none = &charge{quotas: q}
 	var err error
-	if q.limits, err = live.Open(ctx, live.Config[*limitRange]{Store: cfg.Store, Prefixes: []string{q.limitRow.Prefix("")}, Decode: live.Read(q.limitRow, readLimitRange), Logger: cfg.Log}); err != nil {
+	if q.limits, err = live.Open(ctx, live.Config[*limitRange]{Store: cfg.Store, Prefixes: []string{q.limitRow.Prefix("")},
+		Decode: live.Read(q.limitRow, readLimitRange), Logger: cfg.Log}); err != nil {
 		return nil, err
 	}
-	q.quotas, err = live.Open(ctx, live.Config[*resourceQuota]{Store: cfg.Store, Prefixes: []string{q.row.Prefix("")}, Decode: live.Read(q.row, q.readQuota), Logger: cfg.Log})
+	q.quotas, err = live.Open(ctx, live.Config[*resourceQuota]{Store: cfg.Store, Prefixes: []string{q.row.Prefix("")},
+		Decode: live.Read(q.row, q.readQuota), Logger: cfg.Log})
 	if err != nil {
 		q.limits.Close()
 		return nil, err

@@ -47,7 +47,8 @@ func inScope(of api.GroupResource, s admission.QuotaScope, obj document.Value) b
 // wanted one, that of the volume, or that of a change under way.
 func claimHas(s admission.QuotaScope, claim document.Value) bool {
 	none := true
-	for _, path := range [...][]string{{"spec", "volumeAttributesClassName"}, {"status", "currentVolumeAttributesClassName"}, {"status", "modifyVolumeStatus", "targetVolumeAttributesClassName"}} {
+	for _, path := range [...][]string{{"spec", "volumeAttributesClassName"}, {"status", "currentVolumeAttributesClassName"},
+		{"status", "modifyVolumeStatus", "targetVolumeAttributesClassName"}} {
 		if class := claim.At(path...).Text(); class != "" {
 			if none = false; selects(s, class) {
 				return true

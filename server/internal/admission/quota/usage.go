@@ -23,8 +23,9 @@ import (
 const storageClass = ".storageclass.storage." + profile.GroupSuffix + "/"
 
 var (
-	plainCounts    = []string{"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}
-	podAmounts     = []string{"pods", "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage"}
+	plainCounts = []string{"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}
+	podAmounts  = []string{"pods", "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage", "limits.cpu",
+		"limits.memory", "limits.ephemeral-storage"}
 	serviceAmounts = []string{"services", "services.nodeports", "services.loadbalancers"}
 	claimAmounts   = []string{"persistentvolumeclaims", "requests.storage"}
 	// neededAmounts are those that each container must name where a quota bounds them.

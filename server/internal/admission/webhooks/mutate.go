@@ -76,7 +76,8 @@ func (m *mutation) call(ctx context.Context, c *call) (changed bool, err error) 
 		return false, err
 	}
 	if changed, err = m.w.change(ctx, c, m.r, a); err != nil {
-		m.w.cfg.Metrics.Called(metrics.WebhookCall{Name: c.hook.name, Operation: matching.Words[m.r.Operation], Mutating: true, Rejected: true, Problem: internalError})
+		m.w.cfg.Metrics.Called(metrics.WebhookCall{Name: c.hook.name, Operation: matching.Words[m.r.Operation], Mutating: true,
+			Rejected: true, Problem: internalError})
 	}
 	return changed, err
 }

@@ -78,7 +78,8 @@ func follow(ctx context.Context, cfg *Config, plural string, logins *webhook.Log
 	if row == nil {
 		return nil, fmt.Errorf("the catalog has no %s: regenerate from documents that do", plural)
 	}
-	all, err := live.Open(ctx, live.Config[*configuration]{Store: cfg.Store, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, read(cfg.Services, logins, mutating)), Logger: cfg.Log})
+	all, err := live.Open(ctx, live.Config[*configuration]{Store: cfg.Store, Prefixes: []string{row.Prefix("")},
+		Decode: live.Read(row, read(cfg.Services, logins, mutating)), Logger: cfg.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,8 @@ func (cr *Credentials) loadFront(c *source) (err error) {
 	if err != nil {
 		return err
 	}
-	client, err := dir.issued("front-proxy-client", ca, &x509.Certificate{Subject: pkix.Name{CommonName: frontProxyName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	client, err := dir.issued("front-proxy-client", ca, &x509.Certificate{Subject: pkix.Name{CommonName: frontProxyName},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
 		return err
 	}

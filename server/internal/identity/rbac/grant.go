@@ -39,7 +39,8 @@ func (r Rights) MayGrant(ctx context.Context, w *admission.Request) error {
 // role, or bind on the role of a binding. A binding of a missing role is a 404 then.
 // Requests for other objects pass.
 func (p *Policy) MayGrant(ctx context.Context, authorizer authz.Authorizer, r *admission.Request) error {
-	if r.Resource.GV.Group != Group || r.Subresource != "" || r.Operation == admission.Delete || r.User == nil || slices.Contains(r.User.Groups, authn.GroupMasters) {
+	if r.Resource.GV.Group != Group || r.Subresource != "" || r.Operation == admission.Delete || r.User == nil ||
+		slices.Contains(r.User.Groups, authn.GroupMasters) {
 		return nil
 	}
 	var err error

@@ -50,7 +50,8 @@ func newRule(verbs, groups, resources, names, paths []string) rule {
 func readRules(obj document.Value) []rule {
 	var rules []rule
 	for _, v := range obj.Get("rules").Elements() {
-		rules = append(rules, newRule(v.Get("verbs").Texts(), v.Get("apiGroups").Texts(), v.Get("resources").Texts(), v.Get("resourceNames").Texts(), v.Get("nonResourceURLs").Texts()))
+		rules = append(rules, newRule(v.Get("verbs").Texts(), v.Get("apiGroups").Texts(), v.Get("resources").Texts(), v.Get("resourceNames").Texts(),
+			v.Get("nonResourceURLs").Texts()))
 	}
 	return rules
 }

@@ -57,7 +57,8 @@ func target(config document.Value) webhook.Target {
 	t := webhook.Target{URL: strings.Clone(config.Get("url").Text()), CABundle: bundle}
 	if s := config.Get("service"); s.Kind() == document.Object {
 		port, _ := s.Get("port").Int()
-		t.Service = &webhook.Service{Namespace: strings.Clone(s.Get("namespace").Text()), Name: strings.Clone(s.Get("name").Text()), Port: int32(port), Path: strings.Clone(s.Get("path").Text())}
+		t.Service = &webhook.Service{Namespace: strings.Clone(s.Get("namespace").Text()), Name: strings.Clone(s.Get("name").Text()), Port: int32(port),
+			Path: strings.Clone(s.Get("path").Text())}
 	}
 	return t
 }

@@ -53,7 +53,8 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 	if f.forms, err = cfg.Store.Forms(ctx); err != nil {
 		return nil, err
 	}
-	f.all, err = live.Open(ctx, live.Config[*definition]{Store: cfg.Store, Prefixes: []string{cfg.Row.Prefix("")}, Decode: live.Read(cfg.Row, readDefinition), Logger: cfg.Logger})
+	f.all, err = live.Open(ctx, live.Config[*definition]{Store: cfg.Store, Prefixes: []string{cfg.Row.Prefix("")},
+		Decode: live.Read(cfg.Row, readDefinition), Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ func (f *Follower) noteForms(ctx context.Context, all []served) {
 	}
 	noted, err := f.Store.NoteForms(ctx, forms)
 	if err != nil {
-		f.Logger.Warn("cannot note how the objects of custom resource definitions are stored; reading them is slower until the definitions change", "definitions", len(forms), "error", err)
+		f.Logger.Warn("cannot note how the objects of custom resource definitions are stored; reading them is slower until the definitions change", "definitions",
+			len(forms), "error", err)
 	}
 	maps.Copy(f.forms, noted)
 	for i := range all {

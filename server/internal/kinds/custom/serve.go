@@ -113,11 +113,12 @@ func (f *Follower) edit(ctx context.Context, name, subresource string, change fu
 	if subresource != "" {
 		of.Sub = f.Row.Subresource(subresource)
 	}
-	_, err := f.Objects.Write(ctx, &objects.Write{Ref: of, Opts: objects.Options{Manager: objects.DefinitionManager}, Change: objects.Editing(func(obj document.Value) error {
-		if !change(obj) {
-			return objects.ErrNothing
-		}
-		return nil
-	})})
+	_, err := f.Objects.Write(ctx, &objects.Write{Ref: of, Opts: objects.Options{Manager: objects.DefinitionManager},
+		Change: objects.Editing(func(obj document.Value) error {
+			if !change(obj) {
+				return objects.ErrNothing
+			}
+			return nil
+		})})
 	return err
 }

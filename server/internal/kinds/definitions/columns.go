@@ -27,7 +27,8 @@ func columns(list document.Value) []api.Column {
 			break
 		}
 		priority, _ := c.Get("priority").Int()
-		column := api.Column{Name: c.Get("name").Text(), Type: c.Get("type").Text(), Format: c.Get("format").Text(), Priority: int(priority), Description: c.Get("description").Text()}
+		column := api.Column{Name: c.Get("name").Text(), Type: c.Get("type").Text(), Format: c.Get("format").Text(), Priority: int(priority),
+			Description: c.Get("description").Text()}
 		if column.Description == "" {
 			column.Description = "Custom resource definition column (in JSONPath format): " + text
 		}

@@ -108,7 +108,8 @@ func declaredObject(t *expression.Type, s document.Value, whole bool) {
 // expressions may use. Otherwise they have the usual ones.
 func declaresHead(properties document.Value) bool {
 	metadata := properties.Get("metadata")
-	return properties.Get("kind").Get("type").Equals("string") && properties.Get("apiVersion").Get("type").Equals("string") && metadata.Get("type").Equals("object") &&
+	return properties.Get("kind").Get("type").Equals("string") && properties.Get("apiVersion").Get("type").Equals("string") &&
+		metadata.Get("type").Equals("object") &&
 		metadata.At("properties", "name", "type").Equals("string") && metadata.At("properties", "generateName", "type").Equals("string")
 }
 

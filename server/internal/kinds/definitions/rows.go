@@ -64,12 +64,15 @@ func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 	keep := spec.Get("preserveUnknownFields").Bool()
 	made := &api.Made{}
 	gv.Compile = api.Make(made, func() *schema.Table { return r.compile(gv, text, i, keep) })
-	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(), ListKind: names.Get("listKind").Text(),
-		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: names.Get("shortNames").Texts(), Categories: names.Get("categories").Texts(),
+	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(),
+		ListKind:   names.Get("listKind").Text(),
+		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: names.Get("shortNames").Texts(),
+		Categories:     names.Get("categories").Texts(),
 		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true, AnyFinalizer: true,
 		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns")), Selectable: selectable(version.Get("selectableFields"))}
 	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
-	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(), Terminating: isSet(d.At("metadata", "deletionTimestamp")), Made: made}
+	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(),
+		Terminating: isSet(d.At("metadata", "deletionTimestamp")), Made: made}
 	if version.Get("deprecated").Bool() {
 		res.Definition.Deprecated, res.Definition.Warning = true, deprecationWarning(spec, version, res.Kind)
 	}
@@ -118,7 +121,8 @@ var metadataOfStatus = [][]string{{"metadata", "labels"}, {"metadata", "annotati
 func (r *Rows) subresources(res *api.Resource, subs document.Value) {
 	if isSet(subs.Get("status")) {
 		res.HasStatus = true
-		res.Subresources = append(res.Subresources, api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: subVerbs, Group: res.GV.Group, Version: res.GV.Version,
+		res.Subresources = append(res.Subresources, api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: subVerbs,
+			Group: res.GV.Group, Version: res.GV.Version,
 			Kind: res.Kind, Keeps: metadataOfStatus})
 	}
 	if scale := subs.Get("scale"); isSet(scale) {

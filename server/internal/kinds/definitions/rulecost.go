@@ -135,11 +135,13 @@ func (j *ruleJudge) one(r *rule, sent document.Value, at, apart *fieldPath, coun
 	}
 	if r.problem != nil {
 		j.wrong(r, path(), map[expression.ProblemKind]string{expression.SyntaxProblem: "compilation failed: " + r.problem.Detail,
-			expression.ResultProblem: "cel expression must evaluate to a bool", expression.PlanProblem: "program instantiation failed: " + r.problem.Detail}[r.problem.Kind])
+			expression.ResultProblem: "cel expression must evaluate to a bool",
+			expression.PlanProblem:   "program instantiation failed: " + r.problem.Detail}[r.problem.Kind])
 	}
 	if says := at.member("messageExpression").text; r.saysProblem != nil {
 		j.wrong(r, says(), map[expression.ProblemKind]string{expression.SyntaxProblem: "messageExpression compilation failed: " + r.saysProblem.Detail,
-			expression.ResultProblem: "messageExpression must evaluate to a string", expression.PlanProblem: "messageExpression instantiation failed: " + r.saysProblem.Detail}[r.saysProblem.Kind])
+			expression.ResultProblem: "messageExpression must evaluate to a string",
+			expression.PlanProblem:   "messageExpression instantiation failed: " + r.saysProblem.Detail}[r.saysProblem.Kind])
 	} else if r.says != nil {
 		j.cost("estimated messageExpression cost", says(), r.says.Cost)
 	}

@@ -152,7 +152,8 @@ func (c *rulesCompiler) rules(r *ruleset, rules, s document.Value) {
 		}
 		if *scope == nil {
 			var err error
-			*scope, err = expression.NewScope(c.types, expression.Variable{Name: selfName, Type: r.is}, expression.Variable{Name: oldName, Type: r.is, Optional: optional})
+			*scope, err = expression.NewScope(c.types, expression.Variable{Name: selfName, Type: r.is},
+				expression.Variable{Name: oldName, Type: r.is, Optional: optional})
 			if err != nil {
 				r.failed = err
 				return
@@ -163,7 +164,8 @@ func (c *rulesCompiler) rules(r *ruleset, rules, s document.Value) {
 }
 
 func compileRule(scope *expression.Scope, one, s document.Value) rule {
-	r := rule{scope: scope, text: one.Get("rule").Text(), message: one.Get("message").Text(), reason: one.Get("reason").Text(), optional: one.Get("optionalOldSelf").Bool()}
+	r := rule{scope: scope, text: one.Get("rule").Text(), message: one.Get("message").Text(), reason: one.Get("reason").Text(),
+		optional: one.Get("optionalOldSelf").Bool()}
 	if strings.TrimSpace(r.text) == "" {
 		return r
 	}

@@ -18,7 +18,8 @@ func scaleCauses(paths *api.ScalePaths, obj document.Value) []schema.Cause {
 		if !v.Exists() {
 			for i := range path { // a step leads through what is no object
 				if above := obj.At(path[:i]...); i > 0 && isSet(above) && above.Kind() != document.Object {
-					c.InvalidText(field, "0", fmt.Sprintf("%s accessor error: %s is of the type %s, expected map[string]interface{}", field, document.Shown(above), above.Kind()))
+					c.InvalidText(field, "0", fmt.Sprintf("%s accessor error: %s is of the type %s, expected map[string]interface{}", field,
+						document.Shown(above), above.Kind()))
 					break
 				}
 			}

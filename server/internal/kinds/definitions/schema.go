@@ -95,7 +95,8 @@ func (c *causes) separable(s document.Value, at *fieldPath) {
 	for name := range s.Members() {
 		switch {
 		case name == "type" && !s.Get(name).Equals("object"):
-			c.InvalidText(at.member("type").text(), s.Get(name).Text(), `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)
+			c.InvalidText(at.member("type").text(), s.Get(name).Text(),
+				`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)
 			return
 		case !slices.Contains(rootMembers, name):
 			c.InvalidAt(at.text(), s.Get(name), "only "+strings.Join(rootMembers, ", ")+" are allowed at the root of the schema if the status subresource is enabled")

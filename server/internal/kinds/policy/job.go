@@ -94,7 +94,8 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	if !isSet(chosen) {
 		c.Required(member(spec, "selector"), "")
 	}
-	if labels := template.At("metadata", "labels"); !isSet(chosen) || selector.Suitable(chosen) && !selector.ReadRequirements(chosen).Match(selector.ReadLabels(labels)) {
+	if labels := template.At("metadata", "labels"); !isSet(chosen) || selector.Suitable(chosen) &&
+		!selector.ReadRequirements(chosen).Match(selector.ReadLabels(labels)) {
 		c.notSelected(template, labels)
 	}
 	if obj != old {

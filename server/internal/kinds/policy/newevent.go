@@ -24,7 +24,8 @@ func (Policy) ValidateEventInEventsV1(obj, old document.Value) []schema.Cause {
 	if t := obj.Get("type"); !t.Equals("Normal") && !t.Equals("Warning") {
 		c.InvalidText("type", "", "has invalid value: "+t.Text())
 	}
-	for _, f := range []struct{ field, name string }{{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"}, {"deprecatedSource", "source"}} {
+	for _, f := range []struct{ field, name string }{{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"},
+		{"deprecatedCount", "count"}, {"deprecatedSource", "source"}} {
 		if v := obj.Get(f.field); !isEmpty(v) && !(v.Kind() == document.Number && number(v) == 0) {
 			c.InvalidText(f.name, "", "needs to be unset")
 		}

@@ -102,7 +102,8 @@ func (c *causes) persistentSource(volume string, spec document.Value) {
 		}
 	case "iscsi":
 		if isSet(v.Get("initiatorName")) && len(volume)+1+len(v.Get("targetPortal").Text()) > maxPortal {
-			c.InvalidAt(member(v, "targetportal"), v.Get("targetPortal"), "<volume name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
+			c.InvalidAt(member(v, "targetportal"), v.Get("targetPortal"),
+				"<volume name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
 		}
 	}
 }

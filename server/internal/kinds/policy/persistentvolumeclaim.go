@@ -73,7 +73,8 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 		c.Forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
 	}
 	c.fixed("volumeMode", spec.Get("volumeMode"), before.Get("volumeMode"))
-	if isSet(obj.At("status", "currentVolumeAttributesClassName")) && before.Get("volumeAttributesClassName").Exists() && spec.Get("volumeAttributesClassName").Text() == "" {
+	if isSet(obj.At("status", "currentVolumeAttributesClassName")) && before.Get("volumeAttributesClassName").Exists() &&
+		spec.Get("volumeAttributesClassName").Text() == "" {
 		c.Forbidden(member(spec, "volumeAttributesClassName"), "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
 	}
 	return c.Causes

@@ -4,9 +4,11 @@ import "github.com/capstan-dev/capstan/internal/document"
 
 // Settings without a meaning on Windows, of a pod and of a container.
 var (
-	podNotWindows              = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
-	podContextNotWindows       = []string{"seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups"}
-	containerContextNotWindows = []string{"seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"}
+	podNotWindows        = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
+	podContextNotWindows = []string{"seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser",
+		"runAsGroup", "supplementalGroups"}
+	containerContextNotWindows = []string{"seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation",
+		"procMount", "runAsUser", "runAsGroup"}
 )
 
 // operatingSystem checks that a pod that names its system has that system's settings
