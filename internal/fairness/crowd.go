@@ -34,7 +34,8 @@ func (c *Crowd) Bound(running, waiting int) {
 	}
 }
 
-// Histograms are those of the requests of a kind, running and waiting, so far.
+// Histograms returns how many requests have run at once so far and how many have waited,
+// of those that write or of those that read.
 func (c *Crowd) Histograms(writes bool) (running, waiting Histogram) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,9 +23,9 @@ type quotas struct {
 // calculated.
 var errQuotaChanged = errors.New("the bounds of the quota have changed")
 
-// Recalculate implements controller.Quotas. No create waits for it: see quota.Calculated
-// for why the amounts of a view are right when they are stored. In a namespace in which
-// objects are created all the time the new bounds are announced first.
+// Recalculate implements controller.Quotas. Creates go on while a quota is recalculated:
+// quota.Calculated says why the amounts of an earlier view are right when they are stored. In
+// a namespace in which objects are created all the time the new bounds are announced first.
 func (q *quotas) Recalculate(ctx context.Context, namespace, name string) (exists, right bool, err error) {
 	row := q.server.catalog.Snapshot().Core("resourcequotas")
 	elsewhere := q.elsewhere(ctx, namespace, name)

@@ -50,7 +50,9 @@ func NoteState(c net.Conn, s http.ConnState) {
 	}
 }
 
-// SetReadDeadline is earlier for an idle connection, which rests then.
+// SetReadDeadline sets the time at which reads fail. On an idle connection reads fail after
+// the listener's resting time already, so that the connection is put to rest without its
+// buffers; the sent deadline counts from then on.
 func (c *keptConn) SetReadDeadline(t time.Time) error {
 	if c.idle.Load() {
 		c.until = t

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// View is the objects of a collection at one revision. It never changes, and the values
+// View holds the objects of a collection at one revision. A view never changes, and the values
 // in it must not be changed. The zero View has no objects.
 type View[T any] struct {
 	state    *state[T]

@@ -21,8 +21,8 @@ func Editing(edit func(obj document.Value) error) Change {
 	}
 }
 
-// NewObject is a change that creates the object that decode returns, first decoded as
-// first; nil when it was not.
+// NewObject returns a change that creates the object of a body. The first evaluation takes
+// the document first, if there is one; every other evaluation decodes the body again.
 func NewObject(first *document.Document, decode func() (*document.Document, error)) Change {
 	return func(e *Evaluation) (document.Value, error) {
 		doc := first

@@ -45,9 +45,10 @@ type Write struct {
 	Asks    bool           // the change asks the authorizer, which may be a webhook, where the object is missing
 }
 
-// Change returns the object to store in place of the basis, e.Shown, with e.Was as its
-// tree, which must not be changed; both are in the version of the write. It passes
-// documents that it makes to e.Keep. It may be called again, and then begins anew.
+// Change returns the object to store in place of the basis. The basis is e.Shown, and its
+// tree is e.Was; both have the version of the write, and must not be changed. A change hands
+// the documents that it makes to e.Keep. A write that is evaluated again calls its change
+// again, which then begins anew.
 type Change func(e *Evaluation) (document.Value, error)
 
 // step is a part of an evaluation. An error refuses the write.

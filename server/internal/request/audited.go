@@ -53,9 +53,9 @@ const (
 // lastEvent bounds the wait for an event after the time of its request.
 const lastEvent = 10 * time.Second
 
-// Record begins the events of a request, unless the policy wants none, by its attributes
-// with the user that sent it. Errors: the event of the begin could not be stored, and has
-// to be.
+// Record begins the audit events of a request that the audit policy wants. The attributes
+// name the user that sent the request, whoever that user acts as. Record fails when the event
+// of the begin cannot be stored and the mode of the log demands it (blocking-strict).
 func (env *Env) Record(r *Request, a *authz.Attributes) error {
 	if env.cfg.Audit == nil {
 		return nil

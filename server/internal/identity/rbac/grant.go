@@ -34,10 +34,10 @@ func (r Rights) MayGrant(ctx context.Context, w *admission.Request) error {
 	return r.Policy.MayGrant(ctx, r.Authorizer, w)
 }
 
-// MayGrant refuses a role or binding by which a user would give rights that it does not
-// have itself: 403. It may if it is in system:masters, or has the verb escalate on the
-// role, or bind on the role of a binding. A binding of a missing role is a 404 then.
-// Requests for other objects pass.
+// MayGrant refuses a role or binding by which a user would give rights that the user does
+// not have: 403. Users in system:masters may give all rights. A user with the verb escalate on
+// a role may write any rules into that role; a user with the verb bind on a role may bind
+// that role. A binding of a missing role is refused with 404. Requests for other objects pass.
 func (p *Policy) MayGrant(ctx context.Context, authorizer authz.Authorizer, r *admission.Request) error {
 	if r.Resource.GV.Group != Group || r.Subresource != "" || r.Operation == admission.Delete || r.User == nil ||
 		slices.Contains(r.User.Groups, authn.GroupMasters) {

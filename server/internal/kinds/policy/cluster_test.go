@@ -174,6 +174,9 @@ func TestEvent(t *testing.T) {
 		{"modern", modern + "involvedObject: {}\nreportingComponent: r", "First Seen", "60m"},
 		{"modern", modern + "involvedObject: {}\nreportingComponent: r", "Last Seen", "60m"},
 		{"modern", modern + "involvedObject: {}\nreportingComponent: r", "Source", "r"},
+		{"host alone", "involvedObject: {}\nsource: {host: h}", "Source", ", h"},
+		{"host of the source", "involvedObject: {}\nsource: {host: h}\nreportingComponent: r\nreportingInstance: i", "Source", "r, h"},
+		{"instance beside a component", "involvedObject: {}\nsource: {component: c}\nreportingComponent: r\nreportingInstance: i", "Source", "c, i"},
 		{"series", modern + "involvedObject: {}\nseries: {count: 7, lastObservedTime: '2024-05-06T11:59:55.000000Z'}", "Last Seen", "5s"},
 		{"series", modern + "involvedObject: {}\nseries: {count: 7}", "Count", int64(7)},
 	})
