@@ -110,7 +110,7 @@ func NewREST(c Config) (*REST, error) {
 	transport := c.Transport
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ForceAttemptHTTP2, t.DisableCompression, t.DialContext = true, c.DisableCompression, as.conns.dial
+		t.ForceAttemptHTTP2, t.DisableCompression, t.DialContext = true, c.DisableCompression, as.conns.Keep(t.DialContext)
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 		if c.Proxy != nil {
 			t.Proxy = c.Proxy
@@ -139,5 +139,5 @@ func NewREST(c Config) (*REST, error) {
 // of a Transport of the configuration, only the idle ones.
 func (c *REST) Close() {
 	c.http.CloseIdleConnections()
-	c.login.conns.leave()
+	c.login.conns.Retire()
 }

@@ -1,9 +1,7 @@
 package client
 
 import (
-	"context"
 	"crypto/tls"
-	"net"
 	"net/http"
 )
 
@@ -14,10 +12,8 @@ func (e *Exec) Transport(base *http.Transport) (http.RoundTripper, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	as, dial := newLogin(&Config{Exec: e}), base.DialContext
-	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		return as.conns.dialBy(ctx, dial, network, address)
-	}
+	as := newLogin(&Config{Exec: e})
+	base.DialContext = as.conns.Keep(base.DialContext)
 	if base.TLSClientConfig == nil {
 		base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}

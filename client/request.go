@@ -114,8 +114,8 @@ func (c *REST) sendOnce(ctx context.Context, r request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	c.login.conns.used(1)
-	ended := sync.OnceFunc(func() { c.login.conns.used(-1) })
+	c.login.conns.Begin()
+	ended := sync.OnceFunc(c.login.conns.End)
 	response, err := c.http.Do(req)
 	if err != nil {
 		ended()

@@ -98,6 +98,16 @@ func (c *Conns) Retire() {
 	closeAll(unused)
 }
 
+// CloseAll closes all connections, those in use too. Further requests are possible, with
+// other connections.
+func (c *Conns) CloseAll() {
+	c.mu.Lock()
+	all := c.open
+	c.open = nil
+	c.mu.Unlock()
+	closeAll(all)
+}
+
 // takeUnused takes the retired connections that no request uses. mu is held.
 func (c *Conns) takeUnused() (unused map[*conn]bool) {
 	if c.retired && c.users == 0 {

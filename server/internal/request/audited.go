@@ -54,7 +54,7 @@ const (
 const lastEvent = 10 * time.Second
 
 // Record begins the audit events of a request that the audit policy wants. The attributes
-// name the user that sent the request, whoever that user acts as. Record fails when the event
+// name the user that sent the request, also where that user acts as another. Record fails when the event
 // of the begin cannot be stored and the mode of the log demands it (blocking-strict).
 func (env *Env) Record(r *Request, a *authz.Attributes) error {
 	if env.cfg.Audit == nil {
