@@ -2,12 +2,16 @@ package codec
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
+
+var errSyntax = errors.New("the stored text is not canonical JSON; the store may be damaged")
 
 // Append appends the message of an object of type typ, given as canonical JSON that the
 // document package wrote. The envelope is not included.
@@ -79,7 +83,7 @@ func (w *writer) orderedObject(dst []byte, p *plan, ref schema.Ref, i int) ([]by
 			return dst, -1
 		}
 		if f < 0 || p.members[f].tag.size == 0 || w.at(i) == 'n' {
-			if i = skipValue(w.json, i); i < 0 {
+			if i = document.ValueEnd(w.json, i); i < 0 {
 				return dst, -1
 			}
 		} else {
@@ -119,7 +123,7 @@ func (w *writer) sortedObject(dst []byte, p *plan, ref schema.Ref, i int) ([]byt
 			return dst, -1
 		}
 		if f < 0 || p.members[f].tag.size == 0 || w.at(i) == 'n' {
-			if i = skipValue(w.json, i); i < 0 {
+			if i = document.ValueEnd(w.json, i); i < 0 {
 				return dst, -1
 			}
 		} else {
@@ -193,11 +197,11 @@ func (w *writer) key(p *plan, ref schema.Ref, cursor, i int) (field, value int) 
 	if w.at(i) != '"' {
 		return -1, -1
 	}
-	end, _ := stringEnd(json, i+1)
-	if end < 0 || w.at(end+1) != ':' {
+	end, _ := document.QuotedEnd(json, i)
+	if end < 0 || w.at(end) != ':' {
 		return -1, -1
 	}
-	return w.table.Types[ref].Field(string(json[i+1 : end])), end + 2
+	return w.table.Types[ref].Field(string(json[i+1 : end-1])), end + 1
 }
 
 // member writes a value that is not null, with its tag; an empty list or map
@@ -271,23 +275,19 @@ func (w *writer) text(dst []byte, i int) ([]byte, int) {
 	if w.at(i) != '"' {
 		return dst, -1
 	}
-	end, plain := stringEnd(w.json, i+1)
+	end, plain := document.QuotedEnd(w.json, i)
 	if end < 0 {
 		return dst, -1
 	}
-	s := w.json[i+1 : end]
+	s := w.json[i+1 : end-1]
 	if plain {
 		if len(s) < 0x80 {
 			dst = append(dst, byte(len(s)))
 		} else {
 			dst = binary.AppendUvarint(dst, uint64(len(s)))
 		}
-		return append(dst, s...), end + 1
+		return append(dst, s...), end
 	}
 	dst, mark := openLength(dst)
-	dst, ok := appendUnescaped(dst, s)
-	if !ok {
-		return dst, -1
-	}
-	return closeLength(dst, mark), end + 1
+	return closeLength(document.AppendUnescaped(dst, s), mark), end
 }

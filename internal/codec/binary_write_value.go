@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -29,7 +30,7 @@ func (w *writer) value(dst []byte, ref schema.Ref, i int) ([]byte, int) {
 		}
 		return append(dst, 0), i + len("false")
 	case schema.Number:
-		end := skipValue(w.json, i)
+		end := document.ValueEnd(w.json, i)
 		if end < 0 {
 			return dst, -1
 		}
@@ -58,7 +59,7 @@ func (w *writer) message(dst []byte, f *form, i int) ([]byte, int) {
 		if f.binary >= schema.BinaryObjectOrList {
 			return w.either(dst, f, i)
 		}
-		end := skipValue(w.json, i)
+		end := document.ValueEnd(w.json, i)
 		if end < 0 {
 			return dst, -1
 		}
@@ -82,11 +83,11 @@ func (w *writer) message(dst []byte, f *form, i int) ([]byte, int) {
 	if w.at(i) != '"' {
 		return dst, -1
 	}
-	end, plain := stringEnd(w.json, i+1)
+	end, plain := document.QuotedEnd(w.json, i)
 	if end < 0 || !plain {
 		return dst, -1
 	}
-	text := w.json[i+1 : end]
+	text := w.json[i+1 : end-1]
 	switch f.kind {
 	case schema.Bytes:
 		var err error
@@ -112,7 +113,7 @@ func (w *writer) message(dst []byte, f *form, i int) ([]byte, int) {
 	default:
 		return dst, -1
 	}
-	return dst, end + 1
+	return dst, end
 }
 
 // integer reads the number at i.

@@ -11,11 +11,11 @@ func EachMember(data []byte, visit func(name, value []byte) bool) {
 		return
 	}
 	for i := 1; i < len(data) && data[i] == '"'; i++ {
-		colon, _ := quotedEnd(data, i)
+		colon, _ := QuotedEnd(data, i)
 		if colon < 0 || colon >= len(data) || data[colon] != ':' {
 			return
 		}
-		end := valueEnd(data, colon+1)
+		end := ValueEnd(data, colon+1)
 		if end < 0 || !visit(data[i+1:colon-1], data[colon+1:end]) {
 			return
 		}
@@ -32,7 +32,7 @@ func EachElement(data []byte, visit func(value []byte) bool) {
 		return
 	}
 	for i := 1; i < len(data); i++ {
-		end := valueEnd(data, i)
+		end := ValueEnd(data, i)
 		if end < 0 || !visit(data[i:end]) {
 			return
 		}
@@ -47,7 +47,7 @@ func Unquote(text []byte) string {
 	if len(text) < 2 || text[0] != '"' {
 		return ""
 	}
-	if _, plain := quotedEnd(text, 0); plain {
+	if _, plain := QuotedEnd(text, 0); plain {
 		return string(text[1 : len(text)-1])
 	}
 	var s string

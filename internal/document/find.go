@@ -11,7 +11,7 @@ func Find(data []byte, path ...string) ([]byte, bool) {
 			return nil, false
 		}
 	}
-	end := valueEnd(data, at)
+	end := ValueEnd(data, at)
 	if end < 0 {
 		return nil, false
 	}
@@ -30,14 +30,14 @@ func member(b []byte, i int, name string) int {
 		name = string(appendEscaped(space[:0], []byte(name)))
 	}
 	for i < len(b) && b[i] == '"' {
-		end, _ := quotedEnd(b, i)
+		end, _ := QuotedEnd(b, i)
 		if end < 0 || end >= len(b) || b[end] != ':' {
 			return -1
 		}
 		if string(b[i+1:end-1]) == name {
 			return end + 1
 		}
-		if i = valueEnd(b, end+1); i < 0 || i >= len(b) || b[i] != ',' {
+		if i = ValueEnd(b, end+1); i < 0 || i >= len(b) || b[i] != ',' {
 			return -1
 		}
 		i++
@@ -45,19 +45,15 @@ func member(b []byte, i int, name string) int {
 	return -1
 }
 
-// ContainerEnd returns the position after the object or array whose bracket is at
-// data[i], -1 when it has no end. It considers strings and the depth of brackets only.
-func ContainerEnd(data []byte, i int) int { return containerEnd(data, i) }
-
-// valueEnd returns the position after the value at i, -1 when it has no end. It considers
+// ValueEnd returns the position after the value at i, -1 when it has no end. It considers
 // strings and the depth of brackets only.
-func valueEnd(b []byte, i int) int {
+func ValueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
 	}
 	switch b[i] {
 	case '"':
-		end, _ := quotedEnd(b, i)
+		end, _ := QuotedEnd(b, i)
 		return end
 	case '{', '[':
 		return containerEnd(b, i)

@@ -86,7 +86,7 @@ func (p *parser) field(n int32, t *schema.Type, next int) (int, keyText, error) 
 	}
 	name := p.d.text(off, size)
 	if hasEscapes {
-		name = appendUnescaped(nil, name)
+		name = AppendUnescaped(nil, name)
 	}
 	i := t.FieldOf(name)
 	if i < 0 && !t.Open && p.spelled(t, name) < 0 {

@@ -212,7 +212,7 @@ func (p *parser) canonicalText(off, size uint32, hasEscapes bool) (uint32, uint3
 	}
 	plain := raw
 	if hasEscapes {
-		d.scratch = appendUnescaped(d.scratch[:0], raw)
+		d.scratch = AppendUnescaped(d.scratch[:0], raw)
 		plain = d.scratch
 	}
 	at := len(d.side)

@@ -18,7 +18,7 @@ func (d *Document) name(n int32) string {
 	if nd.flags&keyEscaped == 0 {
 		return string(raw)
 	}
-	return string(appendUnescaped(make([]byte, 0, len(raw)), raw))
+	return string(AppendUnescaped(make([]byte, 0, len(raw)), raw))
 }
 
 // nameOf is name for a member of an object that is read as one of a type.

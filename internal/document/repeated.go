@@ -47,7 +47,7 @@ func (j joiner) object(dst []byte, texts [][]byte, t *schema.Type) []byte {
 	var members []member
 	for _, text := range texts {
 		EachMember(text, func(name, value []byte) bool {
-			i := t.Field(string(appendUnescaped(nil, name)))
+			i := t.Field(string(AppendUnescaped(nil, name)))
 			if i < 0 {
 				return true
 			}
@@ -94,7 +94,7 @@ func (j joiner) mapping(dst []byte, texts [][]byte, elem schema.Ref) []byte {
 	at := make(map[string]int)
 	for _, text := range texts {
 		EachMember(text, func(name, value []byte) bool {
-			plain := string(appendUnescaped(nil, name))
+			plain := string(AppendUnescaped(nil, name))
 			if i, known := at[plain]; known {
 				members[i].value = value
 				return true

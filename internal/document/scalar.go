@@ -123,7 +123,7 @@ func (p *parser) spelling(n int32, t *schema.Type, rule spell) error {
 	text := d.text(nd.off+1, nd.size-2)
 	rewrite := nd.flags&escaped != 0
 	if rewrite {
-		text = appendUnescaped(nil, text)
+		text = AppendUnescaped(nil, text)
 		nd.flags &^= escaped
 	}
 	if rule == nil {

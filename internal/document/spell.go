@@ -14,7 +14,11 @@ func SpellNumbers(text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
-			i = stringEnd(text, i)
+			end, _ := QuotedEnd(text, i)
+			if end < 0 {
+				end = len(text)
+			}
+			i = end - 1
 		case c == '-' || '0' <= c && c <= '9':
 			end, ok := numberEnd(text, i)
 			if !ok {
@@ -33,23 +37,4 @@ func SpellNumbers(text []byte) []byte {
 		return text
 	}
 	return append(out, text[done:]...)
-}
-
-// stringEnd returns the position of the quote that ends the string at i, or the end.
-func stringEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return len(b)
-		}
-		i += n
-		escapes := 0
-		for b[i-1-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i
-		}
-	}
-	return len(b)
 }

@@ -141,7 +141,7 @@ func (r *reader) value(n int32, typ schema.Ref) bool {
 	}
 	switch r.at() {
 	case '"':
-		end, plain := quotedEnd(r.buf, start)
+		end, plain := QuotedEnd(r.buf, start)
 		if end < 0 {
 			return false
 		}
@@ -211,9 +211,9 @@ func (r *reader) literal(word string) {
 	}
 }
 
-// quotedEnd returns the position after the string at i, -1 if it has no end, and whether
+// QuotedEnd returns the position after the string at i, -1 if it has no end, and whether
 // it has no escapes.
-func quotedEnd(b []byte, i int) (end int, plain bool) {
+func QuotedEnd(b []byte, i int) (end int, plain bool) {
 	plain = true
 	for i++; ; {
 		i = plainEnd(b, i)
@@ -299,7 +299,7 @@ func (r *reader) object(n int32, typ schema.Ref) bool {
 		} else {
 			end, plain := -1, false
 			if r.at() == '"' {
-				end, plain = quotedEnd(r.buf, r.pos)
+				end, plain = QuotedEnd(r.buf, r.pos)
 			}
 			if end < 0 {
 				return false

@@ -97,9 +97,9 @@ func AppendQuoted[T string | []byte](dst []byte, s T) []byte {
 	return append(AppendEscaped(append(dst, '"'), s), '"')
 }
 
-// appendUnescaped appends the text of raw, the inside of a JSON string. Invalid UTF-8,
+// AppendUnescaped appends the text of raw, the inside of a JSON string. Invalid UTF-8,
 // lone surrogates and wrong escapes become U+FFFD.
-func appendUnescaped(dst, raw []byte) []byte {
+func AppendUnescaped(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		c := raw[i]
 		if c >= utf8.RuneSelf {
@@ -182,7 +182,7 @@ func (d *Document) keyIs(n *node, name string) bool {
 		return string(raw) == name
 	}
 	var space [64]byte
-	return string(appendUnescaped(space[:0], raw)) == name
+	return string(AppendUnescaped(space[:0], raw)) == name
 }
 
 // compareName orders the key of a member and a name by their bytes.
@@ -191,7 +191,7 @@ func (d *Document) compareName(m int32, name string) int {
 	key := d.rawKey(n)
 	if n.flags&keyEscaped != 0 {
 		var space [64]byte
-		key = appendUnescaped(space[:0], key)
+		key = AppendUnescaped(space[:0], key)
 	}
 	switch {
 	case string(key) < name:
@@ -210,10 +210,10 @@ func (d *Document) compareKeys(a, b *node) int {
 	}
 	var spaceX, spaceY [64]byte
 	if a.flags&keyEscaped != 0 {
-		x = appendUnescaped(spaceX[:0], x)
+		x = AppendUnescaped(spaceX[:0], x)
 	}
 	if b.flags&keyEscaped != 0 {
-		y = appendUnescaped(spaceY[:0], y)
+		y = AppendUnescaped(spaceY[:0], y)
 	}
 	return bytes.Compare(x, y)
 }

@@ -210,7 +210,7 @@ func (v Value) inside() (raw []byte, hasEscapes bool) {
 func (v Value) Text() string {
 	raw, hasEscapes := v.inside()
 	if hasEscapes {
-		return string(appendUnescaped(make([]byte, 0, len(raw)), raw))
+		return string(AppendUnescaped(make([]byte, 0, len(raw)), raw))
 	}
 	return string(raw)
 }
@@ -219,7 +219,7 @@ func (v Value) Text() string {
 func (v Value) TextSize() int {
 	raw, hasEscapes := v.inside()
 	if hasEscapes {
-		return len(appendUnescaped(make([]byte, 0, len(raw)), raw))
+		return len(AppendUnescaped(make([]byte, 0, len(raw)), raw))
 	}
 	return len(raw)
 }
@@ -240,7 +240,7 @@ func (v Value) Texts() []string {
 func (v Value) AppendText(dst []byte) []byte {
 	raw, hasEscapes := v.inside()
 	if hasEscapes {
-		return appendUnescaped(dst, raw)
+		return AppendUnescaped(dst, raw)
 	}
 	return append(dst, raw...)
 }
@@ -251,7 +251,7 @@ func (v Value) Equals(s string) bool {
 	raw, hasEscapes := v.inside()
 	if hasEscapes {
 		var space [64]byte
-		return string(appendUnescaped(space[:0], raw)) == s
+		return string(AppendUnescaped(space[:0], raw)) == s
 	}
 	return string(raw) == s && v.Kind() == String
 }

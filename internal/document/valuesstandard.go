@@ -82,7 +82,7 @@ func (v Value) isConstant(text string) bool {
 		}
 		inner := text[1 : len(text)-1]
 		if strings.Contains(inner, `\`) {
-			inner = string(appendUnescaped(nil, []byte(inner)))
+			inner = string(AppendUnescaped(nil, []byte(inner)))
 		}
 		return v.Equals(inner)
 	case Number:
