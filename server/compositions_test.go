@@ -28,7 +28,7 @@ func ownAPI(signs bool) *api.API {
 				subresources[i].Group, subresources[i].Version, subresources[i].Kind, subresources[i].Table, subresources[i].Type = to.Group, to.Version, from.Kind, of.Table, from.Type
 			}
 			to.Resources = append(to.Resources, api.Resource{GV: to, Plural: plural, Kind: from.Kind, ListKind: from.ListKind, Type: from.Type, Namespaced: from.Namespaced,
-				Stored: true, Verbs: from.Verbs, StorageVersion: "v1", Form: from.Form, NameFormat: from.NameFormat, Subresources: subresources})
+				Stored: true, Verbs: from.Verbs, StorageVersion: "v1", Form: from.Form, Checking: api.Checking{NameFormat: from.NameFormat}, Subresources: subresources})
 			return &to.Resources[len(to.Resources)-1]
 		}
 		for _, gv := range generated.New(policy.Policy{}, conversion.Hooks{}) {

@@ -22,7 +22,7 @@ func namesakes(groups []*api.GroupVersion) (all []*api.GroupVersion) {
 		for _, row := range gv.Resources {
 			if row.Stored && row.Conversion == nil {
 				other.Resources = append(other.Resources, api.Resource{GV: other, Plural: row.Plural, Kind: row.Kind, ListKind: row.ListKind, Type: row.Type,
-					Namespaced: row.Namespaced, Stored: true, Verbs: row.Verbs, StorageVersion: gv.Version, Form: row.Form, NameFormat: row.NameFormat})
+					Namespaced: row.Namespaced, Stored: true, Verbs: row.Verbs, StorageVersion: gv.Version, Form: row.Form, Checking: api.Checking{NameFormat: row.NameFormat}})
 			}
 		}
 		for i := range other.Resources {

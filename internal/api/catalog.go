@@ -82,54 +82,74 @@ func (g *GroupVersion) Prefix() string {
 // Invariants: GV.Types().Types[Type] is the kind's Object type; Stored is false for virtual
 // resources, which then support no verb but create (and those of their subresources).
 type Resource struct {
-	GV                  *GroupVersion
-	Plural              string
-	Singular            string // "" in discovery of built-in types, as in 1.25
-	Kind                string
-	ListKind            string
-	Type                schema.Ref
-	Namespaced          bool
-	Stored              bool
-	Verbs               Verbs
-	ShortNames          []string
-	Categories          []string
-	StorageVersion      string     // the version whose JSON is stored: "v1"
-	Form                string     // fingerprint of stored objects, see schema.Table.Form: changes when older ones have to be read differently
-	StorageVersionHash  string     // opaque, changes with the storage encoding
-	NameFormat          string     // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
-	HasStatus           bool       // spec and status are written by different endpoints
-	HasGeneration       bool       // metadata.generation counts changes outside metadata and status
-	Endpoint            Endpoint   // of an operation, which keeps no objects; "" for others
-	Role                Role       // "" for nearly all
-	ConditionalUpdate   bool       // an update must name the resourceVersion that it replaces
+	GV                 *GroupVersion
+	Plural             string
+	Singular           string // "" in discovery of built-in types, as in 1.25
+	Kind               string
+	ListKind           string
+	Type               schema.Ref
+	Namespaced         bool
+	Stored             bool
+	Verbs              Verbs
+	ShortNames         []string
+	Categories         []string
+	StorageVersion     string   // the version whose JSON is stored: "v1"
+	Form               string   // fingerprint of stored objects, see schema.Table.Form: changes when older ones have to be read differently
+	StorageVersionHash string   // opaque, changes with the storage encoding
+	HasStatus          bool     // spec and status are written by different endpoints
+	HasGeneration      bool     // metadata.generation counts changes outside metadata and status
+	Endpoint           Endpoint // of an operation, which keeps no objects; "" for others
+	Role               Role     // "" for nearly all
+	Writing
+	Checking
+	Deletion
+	Columns           []Column
+	HiddenAnnotations []string     // not in the metadata that is shown without the object
+	Selectable        []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
+	Subresources      []Subresource
+	Hooks             *Hooks // nil when the kind has none
+	Deprecated        *Deprecation
+	Definition        *Definition // of custom resources; nil for all others
+	Conversion        *Conversion // nil in the storage version; columns and lifecycle then are those of Storage
+	Choice
+}
+
+// Writing is the part of a row about what writes change, keep and drop.
+type Writing struct {
+	ConditionalUpdate bool       // an update must name the resourceVersion that it replaces
+	StatusOnCreate    bool       // a new object keeps the status that was sent (nodes)
+	Keeps             [][]string // paths that an update does not change and that have no owner
+	ReadOnly          [][]string // paths that only hooks set: dropped from new objects, kept by updates, without an owner
+	WriteOnly         [][]string // paths that hooks see and nobody else: dropped before the object is stored
+}
+
+// Checking is the part of a row about the checks of objects, and the answer when they fail.
+type Checking struct {
+	NameFormat         string  // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
+	AnyFinalizer       bool    // finalizers without a domain need not be known
+	Checks             []Check // nil: UsualChecks
+	ChecksOnCreate     int     // how often a create validates; 0 is once
+	CheckedWhenMissing bool    // an update that may not create the object validates it first
+	MetadataLast       bool    // causes in the metadata of a new object come last, and of one written in this version only when there are no others
+	ErrorGroup         string  // the group in answers to invalid objects; "" for GV.Group
+}
+
+// Deletion is the part of a row about the ends of objects.
+type Deletion struct {
 	Dependents          Dependents // "": they are deleted in the background
 	OrphanWarning       string     // for authors of a delete that orphans dependents by default; "" for none
 	ProtectedNames      []string   // names of objects that may not be deleted
 	Graceful            *Grace     // nil: a delete has no grace period
 	Completes           bool       // status.phase Succeeded or Failed marks a finished object, also in tables (pods)
 	Expires             bool       // objects are deleted some time after their last write (events)
-	StatusOnCreate      bool       // a new object keeps the status that was sent (nodes)
 	DeleteReturnsObject bool       // delete answers with the object, not with a Status
-	Keeps               [][]string // paths that an update does not change and that have no owner
-	ReadOnly            [][]string // paths that only hooks set: dropped from new objects, kept by updates, without an owner
-	WriteOnly           [][]string // paths that hooks see and nobody else: dropped before the object is stored
-	ErrorGroup          string     // the group in answers to invalid objects; "" for GV.Group
-	Columns             []Column
-	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
-	Subresources        []Subresource
-	Hooks               *Hooks   // nil when the kind has none
-	Checks              []Check  // nil: UsualChecks
-	ChecksOnCreate      int      // how often a create validates; 0 is once
-	HiddenAnnotations   []string // not in the metadata that is shown without the object
-	CheckedWhenMissing  bool     // an update that may not create the object validates it first
-	MetadataLast        bool     // causes in the metadata of a new object come last, and of one written in this version only when there are no others
-	AnyFinalizer        bool     // finalizers without a domain need not be known
-	Deprecated          *Deprecation
-	Off                 bool             // not served; set by the server at its start
-	Gated               *document.Gated  // fields of disabled features; set by the server at its start
-	Outdated            *document.Fields // deprecated fields; set by the server at its start
-	Definition          *Definition      // of custom resources; nil for all others
-	Conversion          *Conversion      // nil in the storage version; columns and lifecycle then are those of Storage
+}
+
+// Choice is the part of a row that the server sets at its start, by its features and versions.
+type Choice struct {
+	Off      bool             // not served
+	Gated    *document.Gated  // fields of disabled features
+	Outdated *document.Fields // deprecated fields
 }
 
 // GroupResource names the resource type in messages.

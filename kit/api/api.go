@@ -20,6 +20,9 @@ type (
 	Dependents    = api.Dependents
 	Grace         = api.Grace
 	Check         = api.Check
+	Writing       = api.Writing
+	Checking      = api.Checking
+	Deletion      = api.Deletion
 	Conversion    = api.Conversion
 	Converter     = api.Converter
 	Plan          = api.Plan

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -265,8 +266,8 @@ func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalo
 	return s
 }
 
-// GraceLiteral is the grace period as a Go literal, "" for none.
-func (r catalogResource) GraceLiteral() string {
+// graceLiteral is the grace period as a Go literal, "" for none.
+func (r catalogResource) graceLiteral() string {
 	g := r.Graceful
 	if g == nil {
 		return ""
@@ -274,12 +275,62 @@ func (r catalogResource) GraceLiteral() string {
 	return fmt.Sprintf("&api.Grace{Period: %s, Default: %d, Needs: %s}", pathLiteral(g.Period), g.Default, pathLiteral(g.Needs))
 }
 
-// Kept and Unrecorded are the paths as Go literals, "" for none.
-func (r catalogResource) Checked() string       { return checksLiteral(r.Checks) }
+// WritingPart is what a row says of writes, as the fields of a Go literal.
+func (r catalogResource) WritingPart() string {
+	return fields{}.yes("ConditionalUpdate", r.ConditionalUpdate).yes("StatusOnCreate", r.StatusOnCreate).is("Keeps", pathsLiteral(r.Keeps)).
+		is("ReadOnly", pathsLiteral(r.ReadOnly)).is("WriteOnly", pathsLiteral(r.WriteOnly)).text()
+}
+
+// CheckingPart is what a row says of checks, as the fields of a Go literal.
+func (r catalogResource) CheckingPart() string {
+	f := fields{}.quoted("NameFormat", r.NameFormat).yes("AnyFinalizer", r.AnyFinalizer).is("Checks", checksLiteral(r.Checks))
+	if r.ChecksOnCreate != 0 {
+		f = f.is("ChecksOnCreate", strconv.Itoa(r.ChecksOnCreate))
+	}
+	return f.yes("CheckedWhenMissing", r.CheckedWhenMissing).yes("MetadataLast", r.MetadataLast).quoted("ErrorGroup", r.ErrorGroup).text()
+}
+
+// DeletionPart is what a row says of the ends of objects, as the fields of a Go literal.
+func (r catalogResource) DeletionPart() string {
+	f := fields{}.quoted("Dependents", r.Dependents).quoted("OrphanWarning", r.OrphanWarning)
+	if len(r.ProtectedNames) > 0 {
+		f = f.is("ProtectedNames", fmt.Sprintf("%#v", r.ProtectedNames))
+	}
+	return f.is("Graceful", r.graceLiteral()).yes("Completes", r.Completes).yes("Expires", r.Expires).
+		yes("DeleteReturnsObject", r.DeleteReturnsObject).text()
+}
+
+// fields are those of a Go literal that are not zero: "Name: value".
+type fields []string
+
+// is adds a field whose value is Go source, "" for zero.
+func (f fields) is(name, source string) fields {
+	if source == "" {
+		return f
+	}
+	return append(f, name+": "+source)
+}
+
+// quoted adds a field with a text.
+func (f fields) quoted(name, text string) fields {
+	if text == "" {
+		return f
+	}
+	return f.is(name, strconv.Quote(text))
+}
+
+// yes adds a field that is true.
+func (f fields) yes(name string, value bool) fields {
+	if !value {
+		return f
+	}
+	return f.is(name, "true")
+}
+
+func (f fields) text() string { return strings.Join(f, ", ") }
+
+// Checked, Kept and Unrecorded are the checks and paths as Go literals, "" for none.
 func (s catalogSubresource) Checked() string    { return checksLiteral(s.Checks) }
-func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
-func (r catalogResource) HookSet() string       { return pathsLiteral(r.ReadOnly) }
-func (r catalogResource) HookSeen() string      { return pathsLiteral(r.WriteOnly) }
 func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
 func (s catalogSubresource) Unrecorded() string { return pathsLiteral(s.Unowned) }
 

@@ -14,11 +14,11 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "apiservices", Kind: "APIService", ListKind: "APIServiceList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "25338523c7b913ef", StorageVersionHash: "InPBPD7+PqM=", NameFormat: "path-segment",
-			HasStatus:         true,
-			ConditionalUpdate: true,
-			AnyFinalizer:      true,
-			Hooks:             &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "25338523c7b913ef", StorageVersionHash: "InPBPD7+PqM=",
+			HasStatus: true,
+			Writing:   api.Writing{ConditionalUpdate: true},
+			Checking:  api.Checking{NameFormat: "path-segment", AnyFinalizer: true},
+			Hooks:     &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the API service.", Path: ".metadata.name"},
 				{Name: "Service", Type: "string", Description: "The service behind it, Local for this server.", Cell: expression.NewCell(&Table, 0, "has(self.spec.service) ? self.spec.service.namespace + \"/\" + self.spec.service.name : \"Local\"").Show},

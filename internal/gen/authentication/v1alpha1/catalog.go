@@ -12,9 +12,10 @@ func New(h Hooks) *api.GroupVersion {
 		Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: 0,
-			Verbs:      api.VerbCreate,
-			NameFormat: "dns1123-subdomain",
-			Endpoint:   "review-own-user",
+			Verbs: api.VerbCreate,
+
+			Endpoint: "review-own-user",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
 		},
 	}
 	return gv

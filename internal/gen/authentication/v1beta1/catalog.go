@@ -12,14 +12,16 @@ func New(h Hooks) *api.GroupVersion {
 		Unlisted: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: 0,
-			Verbs:      api.VerbCreate,
-			NameFormat: "dns1123-subdomain",
-			Endpoint:   "review-own-user",
+			Verbs: api.VerbCreate,
+
+			Endpoint: "review-own-user",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
 		},
 		{GV: gv, Plural: "tokenreviews", Kind: "TokenReview", ListKind: "TokenReviewList", Type: 21,
-			Verbs:      api.VerbCreate,
-			NameFormat: "dns1123-subdomain",
-			Endpoint:   "review-token",
+			Verbs: api.VerbCreate,
+
+			Endpoint: "review-token",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
 		},
 	}
 	return gv

@@ -13,23 +13,27 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "localsubjectaccessreviews", Kind: "LocalSubjectAccessReview", ListKind: "LocalSubjectAccessReviewList", Type: 0,
 			Namespaced: true, Verbs: api.VerbCreate,
-			NameFormat: "dns1123-subdomain",
-			Endpoint:   "review-access",
+
+			Endpoint: "review-access",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
 		},
 		{GV: gv, Plural: "selfsubjectaccessreviews", Kind: "SelfSubjectAccessReview", ListKind: "SelfSubjectAccessReviewList", Type: 25,
-			Verbs:      api.VerbCreate,
-			NameFormat: "dns1123-subdomain",
-			Endpoint:   "review-own-access",
+			Verbs: api.VerbCreate,
+
+			Endpoint: "review-own-access",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
 		},
 		{GV: gv, Plural: "selfsubjectrulesreviews", Kind: "SelfSubjectRulesReview", ListKind: "SelfSubjectRulesReviewList", Type: 27,
-			Verbs:      api.VerbCreate,
-			NameFormat: "dns1123-subdomain",
-			Endpoint:   "review-own-rules",
+			Verbs: api.VerbCreate,
+
+			Endpoint: "review-own-rules",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
 		},
 		{GV: gv, Plural: "subjectaccessreviews", Kind: "SubjectAccessReview", ListKind: "SubjectAccessReviewList", Type: 32,
-			Verbs:      api.VerbCreate,
-			NameFormat: "dns1123-subdomain",
-			Endpoint:   "review-access",
+			Verbs: api.VerbCreate,
+
+			Endpoint: "review-access",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
 		},
 	}
 	return gv

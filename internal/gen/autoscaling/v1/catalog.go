@@ -13,8 +13,9 @@ func New(h Hooks, c Conversions) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 2,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "82cd1ea064c2623c", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "82cd1ea064c2623c", StorageVersionHash: "oQlkt7f5j/A=",
 			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
 			Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerToStorage},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerFromStorage}},

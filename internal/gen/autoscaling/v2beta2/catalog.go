@@ -13,8 +13,9 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 27,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "f66ad7510123ef1a", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "f66ad7510123ef1a", StorageVersionHash: "oQlkt7f5j/A=",
 			HasStatus:  true,
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
 			Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "autoscaling/v2.HorizontalPodAutoscaler"},
 			Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},

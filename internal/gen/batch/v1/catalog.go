@@ -14,10 +14,10 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "f8a147d09287150f", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "f8a147d09287150f", StorageVersionHash: "sd5LIXh4Fjs=",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        []api.Check{api.CheckMetadataChange, api.CheckObject},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			Hooks:         &api.Hooks{Warn: h.WarnCronJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
@@ -36,12 +36,11 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 215,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"all"}, StorageVersion: "v1", Form: "8b5ce3fe2ca3e22c", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"all"}, StorageVersion: "v1", Form: "8b5ce3fe2ca3e22c", StorageVersionHash: "mudhfqk/qZY=",
 			HasStatus:     true,
 			HasGeneration: true,
-			Dependents:    "orphan",
-			OrphanWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
-			Checks:        []api.Check{api.CheckMetadata, api.CheckCreated, api.CheckMetadataChange, api.CheckObject, api.CheckChange},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckCreated, api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
+			Deletion:      api.Deletion{Dependents: "orphan", OrphanWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"},
 			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},

@@ -14,11 +14,11 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "certificatesigningrequests", Kind: "CertificateSigningRequest", ListKind: "CertificateSigningRequestList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"csr"}, StorageVersion: "v1", Form: "f7ee2f436cb9658b", StorageVersionHash: "95fRKMXA+00=", NameFormat: "path-segment",
+			ShortNames: []string{"csr"}, StorageVersion: "v1", Form: "f7ee2f436cb9658b", StorageVersionHash: "95fRKMXA+00=",
 			HasStatus: true,
 			Role:      "signing-requests",
-			Keeps:     [][]string{[]string{"spec"}},
-			Checks:    []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},
+			Writing:   api.Writing{Keeps: [][]string{[]string{"spec"}}},
+			Checking:  api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
 			Hooks:     &api.Hooks{Validate: h.ValidateCertificateSigningRequest},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the certificate signing request.", Path: ".metadata.name"},

@@ -13,11 +13,9 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "leases", Kind: "Lease", ListKind: "LeaseList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "61e6c899f0789600", StorageVersionHash: "gqkMMb/YqFM=", NameFormat: "dns1123-subdomain",
-			ConditionalUpdate:  true,
-			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
-			CheckedWhenMissing: true,
-			AnyFinalizer:       true,
+			StorageVersion: "v1", Form: "61e6c899f0789600", StorageVersionHash: "gqkMMb/YqFM=",
+			Writing:  api.Writing{ConditionalUpdate: true},
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, CheckedWhenMissing: true},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the lease.", Path: ".metadata.name"},
 				{Name: "Holder", Type: "string", Description: "Who holds the lease.", Path: ".spec.holderIdentity"},

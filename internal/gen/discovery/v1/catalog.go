@@ -14,9 +14,9 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "endpointslices", Kind: "EndpointSlice", ListKind: "EndpointSliceList", Type: 17,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "5174c3b17e2f2f42", StorageVersionHash: "Nx3SIv6I0mE=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "5174c3b17e2f2f42", StorageVersionHash: "Nx3SIv6I0mE=",
 			HasGeneration: true,
-			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange}},
 			Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoint slice.", Path: ".metadata.name"},

@@ -13,10 +13,9 @@ func New(h Hooks, c Conversions) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "566aa8b74175159f", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "dns1123-subdomain",
-			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
-			CheckedWhenMissing: true,
-			Hooks:              &api.Hooks{Validate: h.ValidateEventInEventsV1},
+			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "566aa8b74175159f", StorageVersionHash: "r2yiGXH7wu8=",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, CheckedWhenMissing: true},
+			Hooks:    &api.Hooks{Validate: h.ValidateEventInEventsV1},
 			Conversion: &api.Conversion{Group: "", Version: "v1", Plural: "events",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "eventTime"}, {Name: "series"}, {Name: "reportingInstance"}, {Name: "action"}, {Name: "reason"}, {Name: "related"}, {Name: "type"}}, Hook: c.EventsV1EventToStorage},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "reason"}, {Name: "type"}, {Name: "eventTime"}, {Name: "series"}, {Name: "action"}, {Name: "related"}, {Name: "reportingInstance"}}, Hook: c.EventsV1EventFromStorage}},

@@ -13,8 +13,9 @@ func New(h Hooks, c Conversions) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 5,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=",
 			HasStatus:  true,
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "flowschemas", Same: true},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "FlowSchema", Table: &Table, Type: 5},
@@ -22,8 +23,9 @@ func New(h Hooks, c Conversions) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "6277ac58db71841f", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1beta2", Form: "6277ac58db71841f", StorageVersionHash: "BFVwf8eYnsw=",
 			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationToStorage},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage}},

@@ -14,10 +14,10 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 5,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        []api.Check{api.CheckMetadata, api.CheckObject},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Hooks:         &api.Hooks{Validate: h.ValidateFlowSchema},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{
@@ -34,10 +34,10 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "283d6f982c02c9d1", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1beta2", Form: "283d6f982c02c9d1", StorageVersionHash: "BFVwf8eYnsw=",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        []api.Check{api.CheckMetadata, api.CheckObject},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Hooks:         &api.Hooks{Validate: h.ValidatePriorityLevelConfiguration},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{

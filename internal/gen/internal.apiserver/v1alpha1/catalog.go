@@ -14,10 +14,10 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: 4,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1alpha1", Form: "0594b2b3b9eece18", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
-			HasStatus:         true,
-			ConditionalUpdate: true,
-			Checks:            []api.Check{},
+			StorageVersion: "v1alpha1", Form: "0594b2b3b9eece18", StorageVersionHash: "c8YZt5U0nPk=",
+			HasStatus: true,
+			Writing:   api.Writing{ConditionalUpdate: true},
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
 				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Path: ".status.commonEncodingVersion", Absent: "<unset>"},

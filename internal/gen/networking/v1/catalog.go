@@ -14,9 +14,9 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "1dc6f6485550f944", StorageVersionHash: "l/iqIbDgFyQ=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "1dc6f6485550f944", StorageVersionHash: "l/iqIbDgFyQ=",
 			HasGeneration: true,
-			Checks:        []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress class.", Path: ".metadata.name"},
 				{Name: "Controller", Type: "string", Description: "Who carries out the ingresses of the class.", Path: ".spec.controller"},
@@ -26,10 +26,10 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: 15,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: "11a2a99645996dbe", StorageVersionHash: "39NQlfNR+bo=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: "11a2a99645996dbe", StorageVersionHash: "39NQlfNR+bo=",
 			HasStatus:     true,
 			HasGeneration: true,
-			ErrorGroup:    "extensions",
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", ErrorGroup: "extensions"},
 			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
@@ -45,11 +45,10 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 53,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "0ea2696c950f53fa", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "0ea2696c950f53fa", StorageVersionHash: "YpfwF18m1G8=",
 			HasStatus:     true,
 			HasGeneration: true,
-			ErrorGroup:    "extensions",
-			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}, ErrorGroup: "extensions"},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
 				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},

@@ -13,12 +13,10 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "runtimeclasses", Kind: "RuntimeClass", ListKind: "RuntimeClassList", Type: 3,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "b5bb5e80d03f233d", StorageVersionHash: "WQTu1GL3T2Q=", NameFormat: "dns1123-subdomain",
-			ConditionalUpdate:  true,
-			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
-			CheckedWhenMissing: true,
-			AnyFinalizer:       true,
-			Hooks:              &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
+			StorageVersion: "v1", Form: "b5bb5e80d03f233d", StorageVersionHash: "WQTu1GL3T2Q=",
+			Writing:  api.Writing{ConditionalUpdate: true},
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
+			Hooks:    &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the runtime class.", Path: ".metadata.name"},
 				{Name: "Handler", Type: "string", Description: "Configuration of the container runtime.", Path: ".handler"},

@@ -13,10 +13,10 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "priorityclasses", Kind: "PriorityClass", ListKind: "PriorityClassList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"pc"}, StorageVersion: "v1", Form: "aa53c2a244e25eda", StorageVersionHash: "1QwjyaZjj3Y=", NameFormat: "dns1123-subdomain",
-			ProtectedNames: []string{"system-cluster-critical", "system-node-critical"},
-			Checks:         []api.Check{api.CheckMetadataChange},
-			Hooks:          &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
+			ShortNames: []string{"pc"}, StorageVersion: "v1", Form: "aa53c2a244e25eda", StorageVersionHash: "1QwjyaZjj3Y=",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange}},
+			Deletion: api.Deletion{ProtectedNames: []string{"system-cluster-critical", "system-node-critical"}},
+			Hooks:    &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority class.", Path: ".metadata.name"},
 				{Name: "Value", Type: "integer", Description: "Priority that pods of the class get.", Path: ".value"},

@@ -13,7 +13,8 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "5d91e966a8022f94", StorageVersionHash: "xeVl+2Ly1kE=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "5d91e966a8022f94", StorageVersionHash: "xeVl+2Ly1kE=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
 			Deprecated: &api.Deprecation{Since: "1.24", RemovedIn: "1.27", Replacement: "storage.k8s.io/v1.CSIStorageCapacity"},
 			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1", Plural: "csistoragecapacities", Same: true},
 		},

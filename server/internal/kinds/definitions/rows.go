@@ -68,9 +68,10 @@ func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 		ListKind:   names.Get("listKind").Text(),
 		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: names.Get("shortNames").Texts(),
 		Categories:     names.Get("categories").Texts(),
-		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true, AnyFinalizer: true,
-		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns")), Selectable: selectable(version.Get("selectableFields"))}
-	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
+		StorageVersion: gv.Version, HasGeneration: true, Writing: api.Writing{ConditionalUpdate: true},
+		Checking: api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+		Columns:  columns(version.Get("additionalPrinterColumns")), Selectable: selectable(version.Get("selectableFields")),
+		Choice: api.Choice{Off: !version.Get("served").Bool()}}
 	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(),
 		Terminating: isSet(d.At("metadata", "deletionTimestamp")), Made: made}
 	if version.Get("deprecated").Bool() {
