@@ -275,13 +275,13 @@ func (r catalogResource) graceLiteral() string {
 	return fmt.Sprintf("&api.Grace{Period: %s, Default: %d, Needs: %s}", pathLiteral(g.Period), g.Default, pathLiteral(g.Needs))
 }
 
-// WritingPart is what a row says of writes, as the fields of a Go literal.
+// WritingPart lists the fields of a row about writes, as Go source.
 func (r catalogResource) WritingPart() string {
 	return fields{}.yes("ConditionalUpdate", r.ConditionalUpdate).yes("StatusOnCreate", r.StatusOnCreate).is("Keeps", pathsLiteral(r.Keeps)).
 		is("ReadOnly", pathsLiteral(r.ReadOnly)).is("WriteOnly", pathsLiteral(r.WriteOnly)).text()
 }
 
-// CheckingPart is what a row says of checks, as the fields of a Go literal.
+// CheckingPart lists the fields of a row about checks, as Go source.
 func (r catalogResource) CheckingPart() string {
 	f := fields{}.quoted("NameFormat", r.NameFormat).yes("AnyFinalizer", r.AnyFinalizer).is("Checks", checksLiteral(r.Checks))
 	if r.ChecksOnCreate != 0 {
@@ -290,7 +290,7 @@ func (r catalogResource) CheckingPart() string {
 	return f.yes("CheckedWhenMissing", r.CheckedWhenMissing).yes("MetadataLast", r.MetadataLast).quoted("ErrorGroup", r.ErrorGroup).text()
 }
 
-// DeletionPart is what a row says of the ends of objects, as the fields of a Go literal.
+// DeletionPart lists the fields of a row about the ends of objects, as Go source.
 func (r catalogResource) DeletionPart() string {
 	f := fields{}.quoted("Dependents", r.Dependents).quoted("OrphanWarning", r.OrphanWarning)
 	if len(r.ProtectedNames) > 0 {

@@ -6,17 +6,13 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/invariants"
-	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // Write is one change of one object, by a request or by the server itself. It is
@@ -82,39 +78,6 @@ type Result struct {
 	Created bool
 	removed bool // the object, by this write
 	ending  ending
-}
-
-// Evaluation is one attempt of a write.
-type Evaluation struct {
-	*Write
-	s         *Objects
-	ctx       context.Context
-	Opts      Options      // of this attempt
-	stored    Ref          // the written object, in the storage version
-	basisRow  *catalog.Row // of the version in which the basis is stored
-	current   *store.Entry // the basis; nil for nothing
-	Shown     *store.Entry // the basis in the version of the write
-	old       document.Value
-	Was       document.Value // old in the version of the write
-	obj       document.Value // from convert, or convertLast, on in the storage version
-	Via       *Via
-	version   string // the resourceVersion of a new object
-	generated bool
-	named     string         // the name by which admission knows the object; "" for a generated one
-	causes    []schema.Cause // of the object in the version of the write
-	claim     *allocate.Claim
-	charge    admission.Charge // nil for what quotas do not count
-	ranges    admission.Ranges // of the mutating plug-ins, for the validating ones
-	seen      [4]store.Seen    // the usual room of the read set
-	warnings  []string         // warnings
-	notes     [][2]string      // annotations of audit events: key, value
-	taken     []func()         // give back what plug-ins have taken
-	docs      []*document.Document
-	made      store.Write
-	space     *stored.Space // of made
-	answer    *store.Entry  // if it differs from the stored object
-	given     bool          // to the store, which may have written it
-	ending    ending
 }
 
 // Bounds of evaluations per write: with another generated name, and against another
@@ -240,10 +203,6 @@ func sameBasis(basis, current *store.Entry) bool {
 		return basis == current
 	}
 	return basis.Revision == current.Revision
-}
-
-func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Entry) *Evaluation {
-	return &Evaluation{Write: w, s: s, ctx: ctx, Opts: w.Opts, Via: w.As, stored: w.Ref.Stored(), current: current, Shown: current, space: stored.NewSpace()}
 }
 
 // run evaluates the write: the result is e.made.
