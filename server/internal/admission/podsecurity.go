@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/podsecurity"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // podTemplates are the paths of the pods, or templates of pods, in the kinds that have
@@ -114,7 +115,8 @@ func (j *judgment) count(decision string, rules podsecurity.Rules, mode string) 
 	} else if rules.Future() {
 		version = "future"
 	}
-	j.config.Metrics.Evaluated(decision, rules.Level.String(), version, mode, operations[j.r.Operation], j.about, j.r.Subresource)
+	j.config.Metrics.Evaluated(metrics.PodJudgment{Decision: decision, Mode: mode, Level: rules.Level.String(), Version: version,
+		Operation: operations[j.r.Operation], About: j.about, Subresource: j.r.Subresource})
 }
 
 // decide judges a pod, or a template, by a policy. Only pods are refused.

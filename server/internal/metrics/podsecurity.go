@@ -35,14 +35,20 @@ func newPodSecurity() *PodSecurity {
 	return p
 }
 
+// PodJudgment is the result of the rules of one level for a write, in the words of the labels.
+type PodJudgment struct {
+	Decision, Mode, Level, Version string
+	Operation, About, Subresource  string // of the write
+}
+
 // Evaluated notes a judgment.
-func (p *PodSecurity) Evaluated(decision, level, version, mode, operation, about, subresource string) {
+func (p *PodSecurity) Evaluated(j PodJudgment) {
 	switch {
 	case p == nil:
-	case level == "privileged" && decision == "allow" && about == "pod" && subresource == "":
-		p.free[operation].Inc()
+	case j.Level == "privileged" && j.Decision == "allow" && j.About == "pod" && j.Subresource == "":
+		p.free[j.Operation].Inc()
 	default:
-		p.evaluations.WithLabelValues(decision, mode, level, version, operation, about, subresource).Inc()
+		p.evaluations.WithLabelValues(j.Decision, j.Mode, j.Level, j.Version, j.Operation, j.About, j.Subresource).Inc()
 	}
 }
 

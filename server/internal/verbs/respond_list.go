@@ -133,11 +133,9 @@ func (l *list) shown(r *request.Request, visit func(*store.Entry) error) error {
 	return serve()
 }
 
-// writeItems appends the items with commas between them, and the end, to buf, which
-// begins with the list's head. A full buf goes to out; the rest is returned. none replaces
-// the empty list at the end of buf if there are no items.
-func writeItems(r *request.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
-	w := newItemWriter(out, buf)
+// writeItems adds the items of a list with commas between them, and the end, and returns the
+// rest of the buffer. none replaces the empty list at the end of the head if there are no items.
+func writeItems(r *request.Request, l *list, w *itemWriter, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	err := l.shown(r, func(e *store.Entry) error {
 		return w.add(func(dst []byte) ([]byte, error) { return item(dst, e) })
 	})
@@ -223,7 +221,7 @@ func (w *itemWriter) end(none string) []byte {
 
 func (v *Verbs) writePartialList(r *request.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.Accept.APIVersion, "PartialObjectMetadataList", l.meta())
-	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
+	return writeItems(r, l, newItemWriter(out, buf), "null", func(dst []byte, e *store.Entry) ([]byte, error) {
 		body, err := request.MetadataOf(r.Context, r.Target.Row.Resource, e.Body)
 		if err != nil {
 			return dst, err
@@ -312,10 +310,11 @@ func (v *Verbs) writeTable(r *request.Request, l *list, out io.Writer, buf []byt
 	row := func(dst []byte, e *store.Entry) ([]byte, error) {
 		return v.env.AppendRow(r.Context, r.Target.Row.Resource, t, dst, e)
 	}
+	w := newItemWriter(out, t.AppendHead(buf, l.meta()))
 	if path := orderOf(r.Target.Row.Resource); path != nil {
-		return writeOrdered(r, l, out, t.AppendHead(buf, l.meta()), none, path, row)
+		return writeOrdered(r, l, w, none, path, row)
 	}
-	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, row)
+	return writeItems(r, l, w, none, row)
 }
 
 // orderOf is the path of the number by which the rows of a page are ordered, nil for the
@@ -330,8 +329,7 @@ func orderOf(res *api.Resource) []string {
 
 // writeOrdered is writeItems for rows in the order of the numbers at a path of the stored
 // objects; of equal ones in the order of the names. Such lists are short.
-func writeOrdered(r *request.Request, l *list, out io.Writer, buf []byte, none string, path []string,
-	row func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+func writeOrdered(r *request.Request, l *list, w *itemWriter, none string, path []string, row func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	type place struct {
 		number int64
 		text   []byte
@@ -348,7 +346,6 @@ func writeOrdered(r *request.Request, l *list, out io.Writer, buf []byte, none s
 		return nil, err
 	}
 	slices.SortStableFunc(rows, func(a, b place) int { return cmp.Compare(a.number, b.number) })
-	w := newItemWriter(out, buf)
 	for _, p := range rows {
 		if err := w.add(func(dst []byte) ([]byte, error) { return append(dst, p.text...), nil }); err != nil {
 			return nil, err
