@@ -208,7 +208,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Requests, &d.Admission,
-		&d.Background, &d.Addresses, &d.Audit} {
+		&d.Background, &d.Addresses, &d.Audit, &d.Agents} {
 		all = append(all, part.Validate())
 	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),

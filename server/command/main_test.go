@@ -59,6 +59,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --audit-policy-file a", "capstan: --audit-policy-file: without a place for the events nothing is recorded; ", true},
 		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDemy", "capstan: --enable-admission-plugins: there is no admission plug-in \"AlwaysDemy\"; there are ", true},
 		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},
+		{"serve --in-memory --kubelet-preferred-address-types=InternalIP,Foo", "capstan: --kubelet-preferred-address-types: nodes report no addresses of the type \"Foo\"; there are Hostname, ", true},
 		{"serve --in-memory --controllers=*,gc", "capstan: --controllers: \"gc\" is not known; ", true},
 		{"serve --in-memory --egress-selector-config-file=e", "capstan: --egress-selector-config-file: this server connects to ", true},
 		{"serve --in-memory --authentication-token-webhook-version=v2", "capstan: --authentication-token-webhook-version: \"v2\" is neither v1 nor v1beta1, nor one of them after ", true},

@@ -42,10 +42,7 @@ func (c *Controllers) keepBootstrapped(ctx context.Context) {
 	for ctx.Err() == nil {
 		var failed []error
 		for _, w := range work {
-			if w.step == nil {
-				continue
-			}
-			if w.step.Finished() {
+			if w.step == nil || w.step.Finished() {
 				continue
 			}
 			err := w.do(c, ctx)
@@ -58,6 +55,9 @@ func (c *Controllers) keepBootstrapped(ctx context.Context) {
 		if err == nil {
 			close(c.startup.done)
 			return
+		}
+		if ctx.Err() != nil {
+			return // the server stops
 		}
 		c.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", c.cfg.Pauses.Retry)
 		controller.Pause(ctx, c.cfg.Pauses.Retry)

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,10 +31,23 @@ type AgentSettings struct {
 	ConnectToLocalAddresses bool
 }
 
+// addressTypes are the types of nodes' addresses, in the usual order of preference.
+var addressTypes = []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}
+
+// Validate finds types of addresses that no node reports.
+func (s *AgentSettings) Validate() error {
+	for _, kind := range s.KubeletPreferredAddressTypes {
+		if !slices.Contains(addressTypes, kind) {
+			return fmt.Errorf("--kubelet-preferred-address-types: nodes report no addresses of the type %q; there are %s", kind, strings.Join(addressTypes, ", "))
+		}
+	}
+	return nil
+}
+
 // SetDefaults fills in every field that is not set.
 func (s *AgentSettings) SetDefaults() {
 	if len(s.KubeletPreferredAddressTypes) == 0 {
-		s.KubeletPreferredAddressTypes = []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}
+		s.KubeletPreferredAddressTypes = slices.Clone(addressTypes)
 	}
 	s.KubeletPort = cmp.Or(s.KubeletPort, 10250)
 	s.KubeletTimeout = cmp.Or(s.KubeletTimeout, 5*time.Second)
