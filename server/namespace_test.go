@@ -104,6 +104,34 @@ func TestNamespaceHasFinalizersOfOthers(t *testing.T) {
 	h.awaitGone(namespacesPath, "shop")
 }
 
+// A further delete of what the first one only marked, a namespace without content or a
+// definition, shows a grace period of 0 once, as in 1.25.
+func TestFurtherDeletesShowTheGracePeriod(t *testing.T) {
+	h := startServer(t, nil)
+	const shop = namespacesPath + "/shop"
+	h.create(namespacesPath, `{"metadata":{"name":"shop","finalizers":["example.com/later"]}}`)
+	h.define(`{"type":"object"}`, "")
+	h.mergePatch(definedAs, `{"metadata":{"finalizers":["example.com/later"]}}`).expect(t, http.StatusOK, "")
+	for _, path := range []string{shop, definedAs} {
+		first := h.send(http.MethodDelete, path, "", nil)
+		first.expect(t, http.StatusOK, "")
+		if path == shop {
+			h.send(http.MethodPut, shop+"/finalize", "application/json", []byte(`{"metadata":{"name":"shop","finalizers":["example.com/later"]},"spec":{}}`)).expect(t, http.StatusOK, "")
+		}
+		h.send(http.MethodDelete, path, "", nil).expect(t, http.StatusOK, "")
+		second := h.get(path)
+		h.send(http.MethodDelete, path, "", nil).expect(t, http.StatusOK, "")
+		third := h.get(path)
+		if strings.Contains(string(first.body), "deletionGracePeriodSeconds") || !strings.Contains(string(second.body), `"deletionGracePeriodSeconds":0`) {
+			t.Errorf("%s after one delete and after two: %s\n%s", path, first.body, second.body)
+		}
+		if string(second.body) != string(third.body) {
+			t.Errorf("%s after two deletes and after three: %s\n%s", path, second.body, third.body)
+		}
+		h.mergePatch(path, `{"metadata":{"finalizers":null}}`)
+	}
+}
+
 func TestLargeNamespace(t *testing.T) {
 	h := withControllers(t, "*")
 	h.post(namespacesPath, `{"metadata":{"name":"shop"}}`).expect(t, http.StatusCreated, "")

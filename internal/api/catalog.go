@@ -69,6 +69,9 @@ func (g *GroupVersion) APIVersion() string {
 	return g.Group + "/" + g.Version
 }
 
+// Alpha reports whether the version is an alpha version, which is off unless it is turned on.
+func (g *GroupVersion) Alpha() bool { return strings.Contains(g.Version, "alpha") }
+
 // Prefix is the path under which the group version is served.
 func (g *GroupVersion) Prefix() string {
 	if g.Group == "" {

@@ -19,7 +19,7 @@ import (
 func Off(snapshot *catalog.Snapshot) func(path string) bool {
 	some := false
 	for t := range snapshot.Types() {
-		some = some || slices.ContainsFunc(t.Rows, func(row *catalog.Row) bool { return row.Off && !strings.Contains(row.GV.Version, "alpha") })
+		some = some || slices.ContainsFunc(t.Rows, func(row *catalog.Row) bool { return row.Off && !row.GV.Alpha() })
 	}
 	if !some {
 		return nil

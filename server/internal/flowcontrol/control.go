@@ -50,13 +50,10 @@ type config struct {
 	levels  []*level // by name
 }
 
-// Open reads the schemas and levels, and follows them until Close. It returns nil, nil for
-// a catalog without them.
+// Open reads the schemas and levels, and follows them until Close. Servers that do not serve
+// flow schemas have no Control.
 func Open(ctx context.Context, cfg Config) (*Control, error) {
 	schemas, levels := cfg.Catalog.Snapshot().Stored(Group, "flowschemas"), cfg.Catalog.Snapshot().Stored(Group, "prioritylevelconfigurations")
-	if schemas == nil || levels == nil {
-		return nil, nil
-	}
 	c := &Control{cfg: cfg, crowd: fairness.NewCrowd(), seed: maphash.MakeSeed()}
 	readSchema, readLevel := live.Read(schemas, readSchema), live.Read(levels, readLevel)
 	all, err := live.Open(ctx, live.Config[*object]{Store: cfg.Store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: cfg.Logger,

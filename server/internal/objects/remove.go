@@ -87,16 +87,22 @@ func (r *removal) held() bool {
 	return r.meta.Get("finalizers").Len() > 0 || r.obj.At("spec", "finalizers").Len() > 0 || IsNamespace(r.res) && r.first
 }
 
-// wait makes the object one that is terminating.
+// wait makes the object one that is terminating. A namespace or a definition, which the first
+// delete only marks, shows the grace period with a further one, as in 1.25.
 func (r *removal) wait(grace int64) {
-	if r.first {
+	marked := IsNamespace(r.res) || r.res.Role == api.RoleDefinitions
+	switch {
+	case r.first:
 		r.o.markTerminating(r.meta, grace)
-		if IsNamespace(r.res) || r.res.Role == api.RoleDefinitions {
+		if marked {
 			r.meta.Remove("deletionGracePeriodSeconds")
 		}
 		if n, ok := r.meta.Get("generation").Int(); ok && n > 0 && r.res.Role != api.RoleDefinitions {
 			r.meta.SetInt("generation", n+1)
 		}
+		r.changed = true
+	case marked:
+		r.meta.SetInt("deletionGracePeriodSeconds", 0)
 		r.changed = true
 	}
 	if IsNamespace(r.res) {

@@ -125,7 +125,7 @@ func (c RuntimeConfig) Apply(groups []*api.GroupVersion, base RuntimeConfig) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
-			res.Off = strings.Contains(gv.Version, "alpha")
+			res.Off = gv.Alpha()
 			for _, settings := range []RuntimeConfig{base, c} {
 				if on, set := settings.of(gv, res.Plural); set {
 					res.Off = !on
