@@ -117,6 +117,11 @@ func TestFurtherDeletesShowTheGracePeriod(t *testing.T) {
 		first.expect(t, http.StatusOK, "")
 		if path == shop {
 			h.send(http.MethodPut, shop+"/finalize", "application/json", []byte(`{"metadata":{"name":"shop","finalizers":["example.com/later"]},"spec":{}}`)).expect(t, http.StatusOK, "")
+		} else {
+			h.await(definitionsPath, func(o contents) bool { // its objects are gone
+				list, _ := o.in("widgets.shop.example.com", "metadata.finalizers").([]any)
+				return len(list) == 1
+			})
 		}
 		h.send(http.MethodDelete, path, "", nil).expect(t, http.StatusOK, "")
 		second := h.get(path)
