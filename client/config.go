@@ -110,7 +110,7 @@ func NewREST(c Config) (*REST, error) {
 	transport := c.Transport
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ForceAttemptHTTP2, t.DisableCompression, t.DialContext = true, c.DisableCompression, as.conns.Keep(t.DialContext)
+		t.ForceAttemptHTTP2, t.DisableCompression = true, c.DisableCompression
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 		if c.Proxy != nil {
 			t.Proxy = c.Proxy
@@ -121,7 +121,7 @@ func NewREST(c Config) (*REST, error) {
 			}
 			t.TLSClientConfig.GetClientCertificate = as.certificate
 		}
-		as.conns.transport = t
+		as.conns.Carry(t)
 		transport = &as.conns
 	}
 	agent := c.UserAgent

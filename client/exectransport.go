@@ -13,12 +13,11 @@ func (e *Exec) Transport(base *http.Transport) (http.RoundTripper, error) {
 		return nil, err
 	}
 	as := newLogin(&Config{Exec: e})
-	base.DialContext = as.conns.Keep(base.DialContext)
 	if base.TLSClientConfig == nil {
 		base.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	base.TLSClientConfig.GetClientCertificate = as.certificate
-	as.conns.transport = base
+	as.conns.Carry(base)
 	return (*execTransport)(as), nil
 }
 

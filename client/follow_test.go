@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -232,6 +234,15 @@ func TestWatcherCloses(t *testing.T) {
 				ended <- r.Proto
 			}))
 			s.EnableHTTP2 = protocol == "HTTP/2.0"
+			var open atomic.Int32
+			s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				switch state {
+				case http.StateNew:
+					open.Add(1)
+				case http.StateClosed, http.StateHijacked:
+					open.Add(-1)
+				}
+			}
 			s.StartTLS()
 			defer s.Close()
 			before := runtime.NumGoroutine()
@@ -268,13 +279,45 @@ func TestWatcherCloses(t *testing.T) {
 			}
 			rest.Close()
 			deadline := time.Now().Add(10 * time.Second)
-			for runtime.NumGoroutine() > before {
+			for open.Load() != 0 || runtime.NumGoroutine() > before {
 				if time.Now().After(deadline) {
 					stacks := make([]byte, 1<<16)
-					t.Fatalf("%d goroutines more, those of connections among them\n%s", runtime.NumGoroutine()-before, stacks[:runtime.Stack(stacks, true)])
+					t.Fatalf("%d connections and %d goroutines more\n%s", open.Load(), runtime.NumGoroutine()-before, stacks[:runtime.Stack(stacks, true)])
 				}
 				runtime.Gosched()
 			}
+		})
+	}
+}
+
+// TestRequestsAfterClose: a client that was closed goes on, with a connection for each request,
+// and never sends one on a connection that it has just closed.
+func TestRequestsAfterClose(t *testing.T) {
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		t.Run(protocol, func(t *testing.T) {
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }))
+			s.EnableHTTP2 = protocol == "HTTP/2.0"
+			s.StartTLS()
+			defer s.Close()
+			rest, err := NewREST(Config{Host: s.URL, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest.Close()
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() {
+					for range 100 {
+						answer, err := rest.sendOnce(t.Context(), request{method: http.MethodPost, path: "/x", body: []byte("{}"), contentType: jsonType})
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						answer.Body.Close()
+					}
+				})
+			}
+			all.Wait()
 		})
 	}
 }

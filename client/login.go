@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/dialed"
 )
 
 // credentials prove the name of the client.
@@ -31,7 +33,7 @@ const rereadAfter = time.Minute
 // changes, all connections are closed, those of watches too.
 type login struct {
 	config   *Config
-	conns    connections
+	conns    dialed.Conns
 	now      func() time.Time
 	terminal func() bool
 
@@ -102,7 +104,7 @@ func (l *login) credentials(ctx context.Context) (now *credentials, err error) {
 	if c.CertificateFile != "" {
 		changed := false
 		if now.certificate, changed, err = l.pair.get(l.now()); changed {
-			l.conns.close()
+			l.conns.CloseAll()
 		}
 	}
 	return now, err
@@ -119,7 +121,7 @@ func (l *login) fromProgram(ctx context.Context) (*credentials, error) {
 		return nil, err
 	}
 	if l.present = fresh; old != nil && !samePair(old.certificate, fresh.certificate) {
-		l.conns.close()
+		l.conns.CloseAll()
 	}
 	return fresh, nil
 }

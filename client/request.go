@@ -176,3 +176,14 @@ func (c *REST) do(ctx context.Context, r request, out any) error {
 	}
 	return nil
 }
+
+// usedBody is the body of an answer, whose request ends when the body is closed.
+type usedBody struct {
+	io.ReadCloser
+	closed func()
+}
+
+func (b *usedBody) Close() error {
+	defer b.closed()
+	return b.ReadCloser.Close()
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/ranks"
 )
@@ -15,15 +16,19 @@ type Func = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Conns is the open connections of a client, and the number of its requests. http.Transport
 // itself closes only connections that are idle, and keeps one that becomes idle a moment
-// later. It is safe for concurrent use.
+// later. A connection of HTTP/2 is busy for some time after its last request, so requests are
+// counted, not busy connections. Conns is safe for concurrent use.
 //
 // Invariants: open has every connection that a function of Keep has returned and that is not
-// closed. After Retire there is none while no request is under way.
+// closed. After Retire there is none while no request is under way. A carrying transport whose
+// connections were closed gets no further request: it might send the request on one of them
+// before it has noticed.
 type Conns struct {
-	mu      ranks.Mutex[ranks.Leaf]
-	open    map[*conn]bool
-	users   int // requests that have begun and not ended
-	retired bool
+	mu        ranks.Mutex[ranks.Leaf]
+	open      map[*conn]bool
+	users     int // requests that have begun and not ended
+	retired   bool
+	transport *http.Transport // of Carry; nil when the requests go another way
 }
 
 type conn struct {
@@ -72,6 +77,28 @@ func (c *Conns) add(kept *conn) bool {
 	return true
 }
 
+// Carry makes a new transport the one of RoundTrip, and keeps its connections.
+func (c *Conns) Carry(transport *http.Transport) {
+	transport.DialContext = c.Keep(transport.DialContext)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.transport = transport
+}
+
+// RoundTrip implements http.RoundTripper with the transport of Carry.
+func (c *Conns) RoundTrip(r *http.Request) (*http.Response, error) {
+	return c.carrier().RoundTrip(r)
+}
+
+// CloseIdleConnections closes those of the transport of Carry.
+func (c *Conns) CloseIdleConnections() { c.carrier().CloseIdleConnections() }
+
+func (c *Conns) carrier() *http.Transport {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.transport
+}
+
 // Begin notes a request, whose sender calls End.
 func (c *Conns) Begin() {
 	c.mu.Lock()
@@ -83,9 +110,7 @@ func (c *Conns) Begin() {
 func (c *Conns) End() {
 	c.mu.Lock()
 	c.users--
-	unused := c.takeUnused()
-	c.mu.Unlock()
-	closeAll(unused)
+	c.unlockAndClose(c.retired && c.users == 0)
 }
 
 // Retire has the connections closed when no request uses them: now, or with the End of the
@@ -93,31 +118,32 @@ func (c *Conns) End() {
 func (c *Conns) Retire() {
 	c.mu.Lock()
 	c.retired = true
-	unused := c.takeUnused()
-	c.mu.Unlock()
-	closeAll(unused)
+	c.unlockAndClose(c.users == 0)
 }
 
 // CloseAll closes all connections, those in use too. Further requests are possible, with
 // other connections.
 func (c *Conns) CloseAll() {
 	c.mu.Lock()
-	all := c.open
-	c.open = nil
-	c.mu.Unlock()
-	closeAll(all)
+	c.unlockAndClose(true)
 }
 
-// takeUnused takes the retired connections that no request uses. mu is held.
-func (c *Conns) takeUnused() (unused map[*conn]bool) {
-	if c.retired && c.users == 0 {
-		unused, c.open = c.open, nil
+// unlockAndClose unlocks mu, which is held, and then closes the connections, if that is to be.
+func (c *Conns) unlockAndClose(now bool) {
+	if !now {
+		c.mu.Unlock()
+		return
 	}
-	return unused
-}
-
-func closeAll(conns map[*conn]bool) {
-	for kept := range conns {
+	open, transport := c.open, c.transport
+	c.open = nil
+	if transport != nil {
+		c.transport = transport.Clone()
+	}
+	c.mu.Unlock()
+	for kept := range open {
 		_ = kept.Conn.Close()
+	}
+	if transport != nil {
+		transport.CloseIdleConnections()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"testing"
 )
 
@@ -77,5 +78,33 @@ func TestRetiredUnused(t *testing.T) {
 	}
 	if conns.Retire(); p.open != 0 || len(conns.open) != 0 {
 		t.Errorf("%d connections are open, %d are known", p.open, len(conns.open))
+	}
+}
+
+// A transport whose connections were closed gets no further request: another one carries it.
+func TestCarrier(t *testing.T) {
+	p, conns := &pipe{}, Conns{}
+	conns.Carry(&http.Transport{DialContext: p.dial, MaxIdleConns: 7})
+	get := func() *http.Transport {
+		now := conns.carrier()
+		if _, err := now.DialContext(t.Context(), "tcp", "a:1"); err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	conns.Begin()
+	first := get()
+	if conns.carrier() != first {
+		t.Error("a transport was replaced while a request uses it")
+	}
+	conns.CloseAll()
+	second := get()
+	conns.Retire()
+	if second == first || second.MaxIdleConns != 7 || conns.carrier() != second {
+		t.Error("the transport was not replaced when its connections were closed, and only then")
+	}
+	conns.End()
+	if conns.carrier() == second || p.open != 0 {
+		t.Errorf("after the last request the same transport goes on, with %d connections", p.open)
 	}
 }

@@ -103,18 +103,19 @@ func New(target Target, resolver Resolver) (*Client, error) {
 	dial := counted((&net.Dialer{Timeout: dialFor}).DialContext)
 	if s := target.Service; s != nil {
 		config.ServerName = at.Hostname()
-		transport.DialContext = c.conns.Keep(func(ctx context.Context, network, _ string) (net.Conn, error) {
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			address, err := resolver.Resolve(ctx, s.Namespace, s.Name, s.port())
 			if err != nil {
 				return nil, err
 			}
 			return dial(ctx, network, address)
-		})
+		}
 	} else {
 		transport.Proxy = http.ProxyFromEnvironment
-		transport.DialContext = c.conns.Keep(dial)
+		transport.DialContext = dial
 	}
-	c.send = transport
+	c.conns.Carry(transport)
+	c.send = &c.conns
 	if target.Credentials.byProgram() {
 		if c.send, err = target.Credentials.exec.Transport(transport); err != nil {
 			return nil, err
