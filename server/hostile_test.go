@@ -30,6 +30,14 @@ func measures(t *testing.T) {
 	}
 }
 
+// slowed is a time that suffices under the race detector too.
+func slowed(d time.Duration) time.Duration {
+	if server.RaceEnabled {
+		return 5 * d
+	}
+	return d
+}
+
 // hostile is a request that must be refused.
 type hostile struct {
 	name, method, path, contentType, body string

@@ -77,7 +77,7 @@ func (h *harness) expands(t *testing.T, r hostile, text string, header ...string
 				t.Errorf("%s answered %d, want %d with %q: %.300s", r.name, got.code, r.code, text, got.body)
 			}
 		}
-		if used > most {
+		if used > most && !server.RaceEnabled {
 			t.Errorf("%s takes %d MiB when %d are sent at once, at most %d are allowed", r.name, used>>20, n, most>>20)
 		}
 		if testing.Verbose() {
@@ -88,7 +88,6 @@ func (h *harness) expands(t *testing.T, r hostile, text string, header ...string
 
 // TestHostileExpansions: what a small body stands for counts before it is made.
 func TestHostileExpansions(t *testing.T) {
-	measures(t)
 	h := startServer(t, evaluatedOnce)
 	h.create(configMaps, configMap("there", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`))
 	object := configMaps + "/there?dryRun=All"
@@ -136,7 +135,6 @@ func TestHostileExpansions(t *testing.T) {
 // TestManyValues: a large body of tiny values takes many times its size when it is read.
 // Of one user not many are read at once, and the others are refused with 429.
 func TestManyValues(t *testing.T) {
-	measures(t)
 	h := startServer(t, func(c *server.Config) {
 		evaluatedOnce(c)
 		everybodyMay(c)
@@ -160,7 +158,7 @@ func TestManyValues(t *testing.T) {
 	if count[http.StatusCreated] == 0 || count[http.StatusCreated]+count[http.StatusTooManyRequests] != len(codes) {
 		t.Errorf("the answers are %v, want some 201 and the others 429", count)
 	}
-	if used > mostExpandedEight {
+	if used > mostExpandedEight && !server.RaceEnabled {
 		t.Errorf("%d bodies of tiny values take %d MiB, at most %d are allowed", len(codes), used>>20, mostExpandedEight>>20)
 	}
 }

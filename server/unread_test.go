@@ -166,10 +166,7 @@ func TestUnreadAnswers(t *testing.T) {
 // TestUnreadAnswersEnd: an unread answer ends with its time, so that its view of the store
 // and the share of its user are free again.
 func TestUnreadAnswersEnd(t *testing.T) {
-	enough := 2 * time.Second
-	if server.RaceEnabled {
-		enough *= 5
-	}
+	enough := slowed(2 * time.Second)
 	for major := 1; major <= 2; major++ {
 		t.Run(fmt.Sprint("HTTP ", major), func(t *testing.T) {
 			h := unreadServer(t, func(c *server.Config) {

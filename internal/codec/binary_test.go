@@ -92,3 +92,13 @@ Lists
 		})
 	}
 }
+
+// A text with wrong escapes is refused, and not written as another text.
+func TestBinaryRefusesWrongEscapes(t *testing.T) {
+	table := parseTable("\nOne\n\tx 1 string\n")
+	for _, wrong := range []string{`\x`, `\u12`, `\u12g4`, `a\'`, `\ud800\u12x4`} {
+		if got, err := NewBinary(table).Append(nil, table.Root("One"), []byte(`{"x":"`+wrong+`"}`)); err == nil {
+			t.Errorf("%s is written as %x", wrong, got)
+		}
+	}
+}

@@ -288,6 +288,9 @@ func (w *writer) text(dst []byte, i int) ([]byte, int) {
 		}
 		return append(dst, s...), end
 	}
+	if !document.WellEscaped(s) {
+		return dst, -1
+	}
 	dst, mark := openLength(dst)
 	return closeLength(document.AppendUnescaped(dst, s), mark), end
 }

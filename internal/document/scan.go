@@ -17,6 +17,18 @@ func escapeEnd(b []byte, i int) int {
 	return -(i + 1)
 }
 
+// WellEscaped reports whether all escapes in the inside of a JSON string are right.
+func WellEscaped(raw []byte) bool {
+	for i := 0; i < len(raw); {
+		if raw[i] != '\\' {
+			i++
+		} else if i = escapeEnd(raw, i); i < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func containsEscape(b []byte) bool {
 	for _, c := range b {
 		if c == '\\' {

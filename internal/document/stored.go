@@ -1,9 +1,6 @@
 package document
 
 import (
-	"encoding/binary"
-	"math/bits"
-
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -219,7 +216,7 @@ func (r *reader) literal(word string) {
 func QuotedEnd(b []byte, i int) (end int, plain bool) {
 	plain = true
 	for i++; ; i += 2 {
-		i = specialAt(b, i)
+		i = textEnd(b, i, 0)
 		switch {
 		case i >= len(b) || b[i] < ' ':
 			return -1, false
@@ -228,24 +225,6 @@ func QuotedEnd(b []byte, i int) (end int, plain bool) {
 		}
 		plain = false
 	}
-}
-
-// specialAt returns the first position from i on whose byte is a quote, a backslash or a
-// control character; len(b) if there is none. It works like plainEnd.
-func specialAt(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		q, s := w^ones*'"', w^ones*'\\'
-		if m := ((q-ones)&^q | (s-ones)&^s | (w-ones*' ')&^w) & highs; m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c == '"' || c == '\\' || c < ' ' {
-			break
-		}
-	}
-	return i
 }
 
 func (r *reader) list(n int32, typ schema.Ref) bool {

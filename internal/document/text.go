@@ -15,19 +15,23 @@ const (
 
 // plainEnd returns the first position from i on whose byte is a quote, a backslash, a
 // control character or not ASCII; len(b) if there is none.
+func plainEnd(b []byte, i int) int { return textEnd(b, i, highs) }
+
+// textEnd returns the first position from i on whose byte is a quote, a backslash or a control
+// character, or has a bit of stop; len(b) if there is none. stop has the same bits for each byte.
 //
 // It takes eight bytes at a time. The mask may mark a byte wrongly, but only above a
 // correctly marked one, and the lowest counts.
-func plainEnd(b []byte, i int) int {
+func textEnd(b []byte, i int, stop uint64) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		q, s := w^ones*'"', w^ones*'\\'
-		if m := ((q-ones)&^q | (s-ones)&^s | (w-ones*' ')&^w | w) & highs; m != 0 {
+		if m := ((q-ones)&^q | (s-ones)&^s | (w-ones*' ')&^w | w&stop) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
 	for ; i < len(b); i++ {
-		if c := b[i]; c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+		if c := b[i]; c == '"' || c == '\\' || c < ' ' || c&byte(stop) != 0 {
 			break
 		}
 	}

@@ -43,7 +43,7 @@ func BenchmarkFrame(b *testing.B) {
 	b.Run("loop", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			x := &exchange{Context: nil}
+			x := &exchange{}
 			for _, do := range all {
 				if err := do(x); err != nil {
 					b.Fatal(err)
