@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// textEnd stops where a loop over single bytes does, wherever the text begins.
+// TestTextEnd: textEnd stops where a loop over single bytes does, wherever the text begins.
 func TestTextEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	letters := []byte("ab \"\\\n\x00\x1f\x7f\x80\xa0\xff")
