@@ -146,7 +146,7 @@ race: ## Run the tests of the concurrent packages with the race detector (needs 
 	CGO_ENABLED=1 go test -race -timeout 20m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
 # Code that no program of ours calls, only other programs, tests or processors.
-CALLED := ^\(client\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/streamtest\|server/servertest\)/\|^internal/document/classify.go\|^server/login.go
+CALLED := ^\(client\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^server/login.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
@@ -252,5 +252,5 @@ fuzz: ## Run every fuzz target for FUZZTIME each, and OBJECTS objects through al
 .PHONY: stress
 stress: ## Run the long store and server tests, internal checks on, for up to STRESSTIME each
 	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./server/internal/conns ./server/internal/extensions ./server/internal/request ./server/internal/serve ./server/internal/live
-	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 -run 'TestHistory|TestLinearizable|TestNeighbourOfSlowWebhooks|TestNoisyClient' ./server
+	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 -run 'TestHistory|TestLinearizable|TestNeighbourOfSlowWebhooks|TestNoisyClient' ./server/internal/objects ./server/internal/flowcontrol
 	CAPSTAN_STRESS=1 go -C internal/e2e test -timeout $(STRESSTIME) -count 1 -run 'TestKilled|TestOperator|TestWardle' .

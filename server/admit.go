@@ -78,8 +78,8 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 	config.Webhooks, config.Policies, config.Quotas, config.Metrics, config.Timings = hooks, all.policies, all.quotas, s.metrics.PodSecurity, s.metrics.Admission
 	config.RemoteRights = slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook)
 	all.chain = admission.New(&admissionView{reader, kept, rights, s.catalog}, config)
-	if s.cfg.wrapAdmission != nil {
-		all.chain = s.cfg.wrapAdmission(all.chain)
+	if s.cfg.Seams.WrapAdmission != nil {
+		all.chain = s.cfg.Seams.WrapAdmission(all.chain)
 	}
 	return &all, nil
 }

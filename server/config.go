@@ -16,17 +16,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
-	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
-	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
-	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
+	"github.com/capstan-dev/capstan/server/internal/seams"
 )
 
 // Config describes one server. The zero value of every field is its default, so
@@ -115,10 +113,8 @@ type Config struct {
 	// Clock is the time of day; nil for time.Now.
 	Clock func() time.Time
 
-	durations     durations                               // nil: those of production
-	wrapStore     func(store.Store) store.Store           // nil; tests wrap the store
-	wrapAdmission func(objects.Admitter) objects.Admitter // nil; tests observe admission
-	groups        func(policy.Policy) []*api.GroupVersion // nil for those of the documents; tests serve others
+	// Seams are for the tests of this module; other modules cannot name their type.
+	Seams seams.Seams
 }
 
 // The parts of Config, each of the room that it configures.
@@ -181,7 +177,7 @@ func (c *Config) setDefaults() {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	setDefault(&c.durations, productionDurations)
+	setDefault(&c.Seams.Durations, seams.Production)
 }
 
 func setDefault[T comparable](field *T, value T) {

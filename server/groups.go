@@ -70,8 +70,8 @@ func (c *Config) allGroups(on func(feature string) bool) (all, builtin []*api.Gr
 func (c *Config) builtinGroups(on func(feature string) bool) []*api.GroupVersion {
 	rules := policy.New(c.Clock)
 	rules.Features = on
-	if c.groups != nil {
-		return c.groups(rules)
+	if c.Seams.Groups != nil {
+		return c.Seams.Groups(rules)
 	}
 	return generated.New(rules, conversion.Hooks{})
 }

@@ -82,7 +82,7 @@ func (s *Server) openAuthentication() (authn.Authenticator, error) {
 	cfg := &s.cfg
 	tokens := append(authn.TokenUnion{s.keys}, s.accounts.checks...)
 	if cfg.OIDCIssuerURL != "" {
-		issuer, err := openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery})
+		issuer, err := openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.Seams.Durations.Discovery})
 		if err != nil {
 			return nil, fmt.Errorf("ID tokens: %w", err)
 		}
@@ -108,7 +108,7 @@ func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
 		return nil, err
 	}
 	return authn.NewTokenWebhook(authn.TokenWebhookConfig{Reviewer: client, Version: c.TokenWebhookVersion, Audiences: c.APIAudiences,
-		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.durations.Webhook, Timeout: c.durations.WebhookAnswer}), nil
+		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.Seams.Durations.Webhook, Timeout: c.Seams.Durations.WebhookAnswer}), nil
 }
 
 // newAuthorizationWebhook is the authorizer of the configured webhook.
@@ -118,7 +118,7 @@ func newAuthorizationWebhook(c *Config) (*authz.Webhook, error) {
 		return nil, err
 	}
 	return authz.NewWebhook(authz.WebhookConfig{Reviewer: client, Version: c.AuthorizationWebhookVersion, Allowed: c.AuthorizationWebhookAllowedTTL,
-		Others: c.AuthorizationWebhookOthersTTL, Clock: c.Clock, Retry: c.durations.Webhook, Timeout: c.durations.WebhookAnswer}), nil
+		Others: c.AuthorizationWebhookOthersTTL, Clock: c.Clock, Retry: c.Seams.Durations.Webhook, Timeout: c.Seams.Durations.WebhookAnswer}), nil
 }
 
 // webhookOf is the webhook that a client configuration names.

@@ -32,6 +32,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
+	"github.com/capstan-dev/capstan/server/internal/seams"
 	"github.com/capstan-dev/capstan/server/internal/serve"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
@@ -40,7 +41,7 @@ import (
 
 // open makes the server, from the disk up to the requests: each part takes those above it.
 func (s *Server) open(ctx context.Context) (err error) {
-	cfg := &s.cfg
+	cfg, times := &s.cfg, &s.cfg.Seams.Durations
 	s.limits = request.NewLimits(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
 	decoding := document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 
@@ -53,7 +54,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.metrics = metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
-		Objects: s.countObjects, CountsAge: cfg.durations.Counts, Stats: s.engine.Stats, Features: s.features})
+		Objects: s.countObjects, CountsAge: times.Counts, Stats: s.engine.Stats, Features: s.features})
 	tracer, err := s.openTracing()
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 
 	// Writes, with their admission.
-	reader := objects.NewReader(s.store, s.catalog, cfg.durations.Soon)
+	reader := objects.NewReader(s.store, s.catalog, times.Soon)
 	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Services: s.services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
 
 	// Watches, custom types and extension servers.
-	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
+	s.sweeper = conns.NewSweeper(times.Stall, min(times.Header, cfg.RequestTimeout))
 	hub := watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
 	s.closeLater(hub.Close)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
@@ -114,21 +115,21 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	definitions, err := custom.Open(ctx, custom.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
-		Objects: s.objects, Rows: rows, Hub: hub, Logger: s.log, Retry: cfg.durations.Retry, Idle: cfg.durations.Types})
+		Objects: s.objects, Rows: rows, Hub: hub, Logger: s.log, Retry: times.Retry, Idle: times.Types})
 	if err != nil {
 		return err
 	}
 	forwarder := &outbound.Forwarder{Log: s.log, Sweeper: s.sweeper, Proxied: s.keys.UntrustedHeaders(), Stopping: s.stopping}
 	elsewhere, err := extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects,
 		Backends: behind, Forwarder: forwarder,
-		Metrics: s.metrics.Extensions, Certificate: s.frontProxy, ForwardRedirects: cfg.ForwardExtensionRedirects, Times: cfg.durations.ExtensionServers})
+		Metrics: s.metrics.Extensions, Certificate: s.frontProxy, ForwardRedirects: cfg.ForwardExtensionRedirects, Times: times.ExtensionServers})
 	if err != nil {
 		return err
 	}
 	s.closeLater(elsewhere.Close)
 
 	// The server's own activities.
-	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
+	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Pauses: times.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
 		Keys: s.keys, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets, Quotas: s.admitting.quotas})
 	if err = s.controllers.CreateNamespaces(ctx); err != nil {
@@ -154,11 +155,11 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	gather := request.NewGatherRoom(cfg.ListMemoryBytes)
 	s.env = request.New(request.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
-		Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
+		Body: times.Body, Owed: times.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
 		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper})
-	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future,
-		Bookmark: cfg.durations.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
-		Gather: gather, Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
+	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
+		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
+		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = health.New(health.Config{Clock: cfg.Clock, Store: s.store, Catalog: s.catalog, Controllers: s.controllers, Cipher: s.cipher,
 		KeysReload: cfg.EncryptionConfigReload, LivezGracePeriod: cfg.LivezGracePeriod})
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
@@ -173,7 +174,16 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.http = s.newHTTP(handler)
+	s.show()
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// show gives the rooms to a test that asked for them.
+func (s *Server) show() {
+	if opened := s.cfg.Seams.Opened; opened != nil {
+		opened(seams.Rooms{Catalog: s.catalog, Store: s.store, Shown: s.shown, Objects: s.objects, Headers: s.headers,
+			Services: s.services, Controllers: s.controllers, Health: s.health, Handler: s.http.Handler})
+	}
 }
 
 // closeLater has a part closed when the server ends, before the parts that were opened earlier.
@@ -226,9 +236,9 @@ func (s *Server) newHTTP(handler http.Handler) *http.Server {
 		Handler:           handler,
 		ConnContext:       conns.WithConn,
 		ConnState:         conns.NoteState,
-		ReadHeaderTimeout: s.cfg.durations.Header,
-		IdleTimeout:       s.cfg.durations.Idle,
-		WriteTimeout:      s.cfg.RequestTimeout + s.cfg.durations.Answer,
+		ReadHeaderTimeout: s.cfg.Seams.Durations.Header,
+		IdleTimeout:       s.cfg.Seams.Durations.Idle,
+		WriteTimeout:      s.cfg.RequestTimeout + s.cfg.Seams.Durations.Answer,
 		MaxHeaderBytes:    1 << 20,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: s.cfg.MaxStreamsPerConnection},
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -258,7 +268,7 @@ func (s *Server) openTracing() (*tracing.Tracer, error) {
 	}
 	figures := metrics.NewSpans()
 	s.metrics.Add(figures)
-	sender := tracing.Open(config, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.durations.Spans)
+	sender := tracing.Open(config, "kube-apiserver-"+uuid.NewString(), figures, s.log, s.cfg.Seams.Durations.Spans)
 	s.closeSoon(sender.Close)
 	return sender.Tracer, nil
 }

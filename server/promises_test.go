@@ -13,6 +13,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/harness"
 )
 
 // promised is openapi/promises.yaml, as far as it is about the server's metrics and flags.
@@ -62,21 +63,21 @@ func TestFlagsAreAsPromised(t *testing.T) {
 
 // The stable metrics of openapi/promises.yaml are there, with these labels and types.
 func TestMetricsAreAsPromised(t *testing.T) {
-	h := startServer(t, nil)
-	h.get("/api/v1/componentstatuses")
-	defer h.watchLines("/api/v1/namespaces?watch=1&timeoutSeconds=10")()
-	got := h.send("GET", "/metrics", "", nil)
-	if got.code != http.StatusOK {
-		t.Fatal(got.code)
+	h := harness.Start(t, nil)
+	h.Get("/api/v1/componentstatuses")
+	defer h.WatchLines("/api/v1/namespaces?watch=1&timeoutSeconds=10")()
+	got := h.Send("GET", "/metrics", "", nil)
+	if got.Code != http.StatusOK {
+		t.Fatal(got.Code)
 	}
 	types, labels := map[string]string{}, map[string]string{}
-	for line := range strings.Lines(string(got.body)) {
+	for line := range strings.Lines(string(got.Body)) {
 		if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
 			name, kind, _ := strings.Cut(strings.TrimSpace(rest), " ")
 			types[name] = kind
 			continue
 		}
-		name, names := labelsOf(strings.TrimSpace(line))
+		name, names := harness.LabelsOf(strings.TrimSpace(line))
 		labels[strings.TrimSuffix(name, "_bucket")] = names
 	}
 	p := readPromises(t)

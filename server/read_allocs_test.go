@@ -11,6 +11,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/internal/measured"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -49,7 +50,7 @@ func startQuiet(t *testing.T, edits ...func(*Config)) *Server {
 // TestFrontDoorAllocations: priority and fairness make no allocation for a request that has
 // not to wait, and an audit event at level Metadata as many as in the row.
 func TestFrontDoorAllocations(t *testing.T) {
-	if raceEnabled || invariants.Enabled {
+	if measured.Race || invariants.Enabled {
 		t.Skip("the checks of this build allocate")
 	}
 	of := func(edit func(*Config)) float64 {
@@ -88,7 +89,7 @@ func TestFrontDoorAllocations(t *testing.T) {
 // TestReadAllocations bounds the allocations of reads on the whole way of a request: of an
 // object, and of each object of a list. The first read of all fills the renderings.
 func TestReadAllocations(t *testing.T) {
-	if raceEnabled || invariants.Enabled {
+	if measured.Race || invariants.Enabled {
 		t.Skip("the checks of this build allocate")
 	}
 	s := startQuiet(t)

@@ -18,6 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/logging"
+	"github.com/capstan-dev/capstan/server/internal/seams"
 )
 
 // logText is a log that may be read while it is written.
@@ -68,7 +69,8 @@ func startReloads(t *testing.T, first *pki.Credentials) *reloads {
 	cfg := Config{InMemory: true, Background: Background{Controllers: []string{"root-ca-cert-publisher"}}, Logger: log, PKI: PKI{KubeconfigFile: r.dir + "/kubeconfig",
 		TLSCertFile: r.write("tls.crt", first.Cert), TLSPrivateKeyFile: r.write("tls.key", first.Key),
 		TokenAuthFile: r.write("tokens", []byte("first-token,admin,1,system:masters\n"))}}
-	cfg.Shorten(func(d *Durations) { d.Reload = time.Hour })
+	cfg.Seams.Durations = seams.Production
+	cfg.Seams.Durations.Reload = time.Hour
 	r.server = r.start(cfg)
 	return r
 }
@@ -255,7 +257,7 @@ func TestFilesAreLookedAt(t *testing.T) {
 	r := startReloads(t, a)
 	cfg := r.server.cfg
 	cfg.Listener = nil
-	cfg.Shorten(func(d *Durations) { d.Reload = time.Millisecond })
+	cfg.Seams.Durations.Reload = time.Millisecond
 	r.server = r.start(cfg)
 	changed := make(chan struct{}, 1)
 	_, cancel := r.server.store.Subscribe(store.Streams, func([]*store.Change) {

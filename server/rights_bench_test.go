@@ -16,6 +16,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/measured"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -86,11 +87,11 @@ func BenchmarkRights(b *testing.B) {
 			used := map[string][]time.Duration{}
 			for b.Loop() {
 				for _, token := range []string{"admin", "ann", "ann", "admin"} {
-					before := Computed()
+					before := measured.CPU()
 					for range turn {
 						send(token, method)
 					}
-					used[token] = append(used[token], Computed()-before)
+					used[token] = append(used[token], measured.CPU()-before)
 				}
 			}
 			of := func(token string) float64 { // the turn in the middle
@@ -145,12 +146,12 @@ func BenchmarkLogin(b *testing.B) {
 	b.Run("seen", func(b *testing.B) {
 		seen, n := token("x"), 0
 		login(seen)
-		before := Computed()
+		before := measured.CPU()
 		for b.Loop() {
 			login(seen)
 			n++
 		}
-		b.ReportMetric(float64((Computed()-before).Nanoseconds())/float64(n)/1000, "us-cpu")
+		b.ReportMetric(float64((measured.CPU()-before).Nanoseconds())/float64(n)/1000, "us-cpu")
 	})
 	b.Run("new", func(b *testing.B) {
 		var used time.Duration
@@ -160,11 +161,11 @@ func BenchmarkLogin(b *testing.B) {
 			for i := range 50 {
 				tokens = append(tokens, token(fmt.Sprint(n, "-", i)))
 			}
-			before := Computed()
+			before := measured.CPU()
 			for _, text := range tokens {
 				login(text)
 			}
-			used += Computed() - before
+			used += measured.CPU() - before
 			n += len(tokens)
 		}
 		b.ReportMetric(float64(used.Nanoseconds())/float64(n)/1000, "us-cpu")

@@ -112,7 +112,7 @@ func (s *Server) pageSecret(ctx context.Context) ([]byte, error) {
 // serve answers requests until ctx ends or the server is stopped.
 func (s *Server) serve(ctx context.Context) {
 	served := make(chan error, 1)
-	l := conns.NewListener(s.listener, s.keys.TLS(), s.cfg.durations.Header, s.sweeper, s.http.ErrorLog.Printf)
+	l := conns.NewListener(s.listener, s.keys.TLS(), s.cfg.Seams.Durations.Header, s.sweeper, s.http.ErrorLog.Printf)
 	go func() { served <- s.http.Serve(l) }()
 	select {
 	case err := <-served:

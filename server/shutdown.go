@@ -67,7 +67,7 @@ func begun(do func()) <-chan struct{} {
 func (s *Server) soon(ctx context.Context) (context.Context, context.CancelFunc) {
 	switch _, bounded := ctx.Deadline(); {
 	case ctx.Err() != nil:
-		return context.WithTimeout(context.WithoutCancel(ctx), s.cfg.durations.Close)
+		return context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Seams.Durations.Close)
 	case !bounded:
 		return context.WithTimeout(ctx, s.cfg.ShutdownTimeout)
 	}
@@ -77,7 +77,7 @@ func (s *Server) soon(ctx context.Context) (context.Context, context.CancelFunc)
 // closeHTTP closes the listener and all connections: no running request needs them any
 // more, or ctx has ended.
 func (s *Server) closeHTTP(ctx context.Context) {
-	soon, cancel := context.WithTimeout(ctx, s.cfg.durations.Close)
+	soon, cancel := context.WithTimeout(ctx, s.cfg.Seams.Durations.Close)
 	defer cancel()
 	if err := s.http.Shutdown(soon); err != nil {
 		s.breakHTTP()

@@ -35,8 +35,8 @@ func (s *Server) openStore(ctx context.Context) error {
 	}
 	s.closeLater(func() { s.failure = cmp.Or(s.failure, s.engine.Close()) })
 	s.store = s.engine
-	if s.cfg.wrapStore != nil {
-		s.store = s.cfg.wrapStore(s.engine)
+	if s.cfg.Seams.WrapStore != nil {
+		s.store = s.cfg.Seams.WrapStore(s.engine)
 	}
 	if s.cfg.TracingConfigFile != "" {
 		s.store = stored.Traced{Store: s.store}
@@ -52,7 +52,8 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
 	}
 	if s.cfg.keepsFiles() {
-		control := operate.Listen(s.cfg.DataDir, s.engine, cipher.Form, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
+		control := operate.Listen(s.cfg.DataDir, s.engine, cipher.Form, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log,
+			s.cfg.Seams.Durations.Header)
 		s.closeLater(control.Close)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/internal/measured"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
@@ -48,7 +49,7 @@ func least(all []float64) float64 {
 // the route to the answer, and of its stages: a body is decoded; then validated, sealed and
 // committed; and with its owner recorded.
 func TestWriteAllocations(t *testing.T) {
-	if raceEnabled || invariants.Enabled {
+	if measured.Race || invariants.Enabled {
 		t.Skip("the checks of this build allocate")
 	}
 	configMap := func(name string) string {

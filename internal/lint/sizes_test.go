@@ -23,7 +23,7 @@ const (
 	longestFile                    = 400
 	longestLine                    = 160
 	longestFunction, functionSlack = 60, 5
-	serverFiles, serverSlack       = 13, 2
+	serverFiles, serverSlack       = 10, 2
 )
 
 // longFunctions are the functions above the aim, with their bounds in lines and the
@@ -42,7 +42,7 @@ var longFunctions = map[string]struct {
 	"internal/patch/item.go: merge":                    {72, "one walk over two lists, with what it remembers"},
 	"internal/storetest/concurrent.go: testConcurrent": {67, "a test"},
 	"internal/yaml/scanner.go: fetch":                  {61, "a case for each character that begins a token"},
-	"server/open.go: open":                             {136, "the rooms of a server in the order in which they depend on each other"},
+	"server/open.go: open":                             {137, "the rooms of a server in the order in which they depend on each other"},
 }
 
 // handwritten reports whether a file is maintained by hand.

@@ -16,7 +16,7 @@ const (
 // groups are all boxes. An arrow may only lead down, and not through another box.
 var groups = []group{
 	{"server", "starts the process and makes the rooms, each from those below it", 0, 0, 12,
-		[]string{"server", "server/command", "server/builtin", "server/servertest", "server/cmd/capstan"}},
+		[]string{"server", "server/internal/seams", "server/command", "server/builtin", "server/servertest", "server/cmd/capstan"}},
 	{"requests", "from the path to the answer", 1, 0, 12,
 		in(rooms, "serve", "endpoints", "verbs", "request", "extensions", "outbound", "stream", "conns", "health")},
 	{"background", "what the server does by itself", 2, 0, 12,
@@ -45,7 +45,7 @@ var groups = []group{
 // and their compiler.
 var notDrawn = []string{"openapi", "schemas", "client", "gen/client", "gen/*/*", "value", "object", "kit/*", "nodeapi", "examples/*",
 	"generator", "generator/*", "generator/*/*", "internal/sbom", "internal/storetest", "internal/storetest/*", "internal/authztest",
-	"internal/streamtest", "internal/history", "internal/lint", "tools/bench/*"}
+	"internal/streamtest", "internal/history", "internal/lint", "internal/measured", "server/internal/harness", "server/internal/identity", "tools/bench/*"}
 
 func in(folder string, names ...string) (packages []string) {
 	for _, name := range names {

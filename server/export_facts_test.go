@@ -1,4 +1,0 @@
-package server
-
-// FactTable reads a table of facts.
-var FactTable = factTable
