@@ -13,6 +13,7 @@
 // A mistake in a document is an error of the form "file:line: mistake; remedy". The folder
 // generator/testdata/wrong holds one wrong document per mistake.
 //
-// The schema engine santhosh-tekuri/jsonschema checks the documents against the JSON Schema
-// meta-schema, and kin-openapi checks that the documents and the published ones are OpenAPI.
+// The schema engine santhosh-tekuri/jsonschema checks the form of the documents by the JSON Schemas
+// in generator/internal/load/keys, which are as strict as the JSON Schema meta-schema, and kin-openapi
+// checks that the documents and the published ones are OpenAPI.
 package main

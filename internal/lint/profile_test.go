@@ -15,9 +15,8 @@ import (
 // keptNames are texts in hand-written code that may hold a name of the published profile,
 // by file, with the reason.
 var keptNames = map[string]map[string]string{
-	"generator/internal/load/profile.go": {`write something like "x-kubernetes-"`: "an example of what a profile may say"},
-	"server/command/version.go":          {`json:"kubernetes"`: "names the project whose release is meant"},
-	"server/internal/options/inert.go":   {"kubernetes-service-node-port": "a flag of kube-apiserver, as scripts give it"},
+	"server/command/version.go":        {`json:"kubernetes"`: "names the project whose release is meant"},
+	"server/internal/options/inert.go": {"kubernetes-service-node-port": "a flag of kube-apiserver, as scripts give it"},
 	"server/internal/metrics/metrics.go": {
 		"kubernetes_feature_enabled": "a figure that dashboards ask for; words of a profile may hold what no figure's name can",
 		"kubernetes_build_info":      "the same",

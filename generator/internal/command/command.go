@@ -46,7 +46,7 @@ func newRoot(root string) *cobra.Command {
 	}
 	all.CompletionOptions.DisableDefaultCmd = true
 	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newLint(root), newExplain(root), newDev(root),
-		newImport(root), newExport(root))
+		newImport(root), newExport(root), newKeys())
 	return all
 }
 

@@ -18,12 +18,12 @@ func (d *documents) columns(n node, res *model.Resource) {
 	for _, item := range d.items(n) {
 		c := model.Column{Pos: item.pos()}
 		switch {
-		case item.Kind != yaml.ScalarNode:
+		case item.Kind == yaml.MappingNode:
 			d.column(item, &c, res.GV.Imported)
 		case item.Value == "age":
 			c.Name, c.Type, c.Path = "Age", "string", creation // described by usualColumns
 		default:
-			d.fail(c.Pos, "write a column with name and description, or age", "%q is not a column", item.Value)
+			continue
 		}
 		if slices.ContainsFunc(res.Columns, func(o model.Column) bool { return o.Name == c.Name }) {
 			d.fail(c.Pos, "rename one of them", "%s has two columns %q", res.Plural, c.Name)
@@ -33,11 +33,7 @@ func (d *documents) columns(n node, res *model.Resource) {
 }
 
 func (d *documents) column(n node, c *model.Column, imported bool) {
-	d.object(n, "a column", map[string]func(node){
-		"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
-		"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
-		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "shows": d.text(&c.Shows), "absent": d.text(&c.Absent), "orders": d.boolean(&c.Orders),
-	})
+	d.object(n, d.columnKeys(c))
 	switch {
 	case c.Path == "" && c.Cell == "" && c.Shows == "":
 		d.failOf(model.OfColumn, c.Pos, "give it one of them", "the column %q has neither path, shows nor cell", c.Name)
@@ -48,13 +44,18 @@ func (d *documents) column(n node, c *model.Column, imported bool) {
 	case c.Absent != "" && c.Cell+c.Shows != "":
 		d.failOf(model.OfColumn, c.Pos, "let the cell say it", "the column %q has both cell and absent", c.Name)
 	}
-	if c.Type = cmp.Or(c.Type, "string"); c.Name == "" || c.Description == "" {
-		d.fail(c.Pos, "add what is missing", "a column needs name and description")
-	} else if !imported && repeats(c.Description, c.Name) {
+	if c.Type = cmp.Or(c.Type, "string"); !imported && c.Description != "" && repeats(c.Description, c.Name) {
 		d.fail(c.Pos, "say what it shows", "the description of the column %q only repeats its name", c.Name)
 	}
 	if c.Cell != "" && !fieldName.MatchString(c.Cell) {
 		d.fail(c.Pos, "write a name in camelCase", "%q cannot be the name of a cell", c.Cell)
+	}
+}
+
+func (d *documents) columnKeys(c *model.Column) map[string]func(node) {
+	return map[string]func(node){
+		"name": d.text(&c.Name), "type": d.text(&c.Type), "format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
+		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "shows": d.text(&c.Shows), "absent": d.text(&c.Absent), "orders": d.boolean(&c.Orders),
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -16,18 +15,7 @@ func (r *reader) demands(s *schema.Schema) func(node) {
 		for i, item := range r.items(n) {
 			r.places[s][ruleKey(i)] = item.pos()
 			var d schema.Demand
-			var cause string
-			r.object(item, "a rule", map[string]func(node){
-				"if": r.tests(&d.If), "was": r.tests(&d.Was), "then": r.tests(&d.Then),
-				"cause": r.word(&cause, "cause", sortedKeys(schema.Reasons)...), "at": r.text(&d.At), "why": r.text(&d.Why),
-				"hides": r.text(&d.Hides), "finds": r.text(&d.Finds), "turn": r.text(&d.Turn), "each": r.way(&d.Each), "shows": r.way(&d.Shows),
-				"shown": func(n node) {
-					var text []byte
-					r.json(&text)(n)
-					d.Shown = string(text)
-				},
-			})
-			d.Cause = schema.Reasons[cause]
+			r.object(item, r.demandKeys(&d))
 			explained := func(t schema.Test) bool {
 				reason := d.Reason(&t)
 				return reason == schema.CauseRequired || reason == schema.CauseNotSupported
@@ -46,6 +34,19 @@ func (r *reader) demands(s *schema.Schema) func(node) {
 	}
 }
 
+func (r *reader) demandKeys(d *schema.Demand) map[string]func(node) {
+	return map[string]func(node){
+		"if": r.tests(&d.If), "was": r.tests(&d.Was), "then": r.tests(&d.Then), "at": r.text(&d.At), "why": r.text(&d.Why),
+		"hides": r.text(&d.Hides), "finds": r.text(&d.Finds), "turn": r.text(&d.Turn), "each": r.way(&d.Each), "shows": r.way(&d.Shows),
+		"cause": func(n node) { d.Cause = schema.Reasons[n.Value] },
+		"shown": func(n node) {
+			var text []byte
+			r.json(&text)(n)
+			d.Shown = string(text)
+		},
+	}
+}
+
 // ruleKey is the key for the place of a rule.
 func ruleKey(i int) string { return "x-cluster-rules " + strconv.Itoa(i) }
 
@@ -59,29 +60,31 @@ func (r *reader) tests(to *[]schema.Test) func(node) {
 				t.Is = schema.In
 				r.texts(&t.Values)(e.value)
 			case yaml.MappingNode:
-				r.object(e.value, "a test", map[string]func(node){
-					"not":     func(n node) { t.Is = schema.NotIn; r.texts(&t.Values)(n) },
-					"atLeast": func(n node) { t.Is = schema.AtLeast; r.way(&t.Than)(n) },
-					"atMost":  func(n node) { t.Is = schema.AtMost; r.way(&t.Than)(n) },
-					"above":   func(n node) { t.Is = schema.Above; r.way(&t.Than)(n) },
-					"equals":  func(n node) { t.Is = schema.Equals; r.way(&t.Than)(n) },
-					"most":    func(n node) { t.Is = schema.Below; r.integer(&t.Most)(n) },
-					"bytes":   func(n node) { t.Is = schema.Short; r.integer(&t.Most)(n) },
-					"only":    func(n node) { t.Is = schema.Only; r.texts(&t.Values)(n) },
-					"has":     func(n node) { t.Is = schema.Contains; r.texts(&t.Values)(n) },
-					"lacks":   func(n node) { t.Is = schema.Lacks; r.texts(&t.Values)(n) },
-					"format": func(n node) {
-						t.Is, t.Values = schema.Formed, make([]string, 1)
-						r.word(&t.Values[0], "named check", document.Formats()...)(n)
-					},
-				})
+				r.object(e.value, r.testKeys(&t))
 			default:
-				if t.Is = conditions[e.value.Value]; t.Is == 0 {
-					r.fail(e.value.pos(), suggest(e.value.Value, sortedKeys(conditions))+"; values are a list: ["+e.value.Value+"]", "unknown condition %q", e.value.Value)
-				}
+				t.Is = conditions[e.value.Value]
 			}
 			*to = append(*to, t)
 		}
+	}
+}
+
+func (r *reader) testKeys(t *schema.Test) map[string]func(node) {
+	return map[string]func(node){
+		"not":     func(n node) { t.Is = schema.NotIn; r.texts(&t.Values)(n) },
+		"atLeast": func(n node) { t.Is = schema.AtLeast; r.way(&t.Than)(n) },
+		"atMost":  func(n node) { t.Is = schema.AtMost; r.way(&t.Than)(n) },
+		"above":   func(n node) { t.Is = schema.Above; r.way(&t.Than)(n) },
+		"equals":  func(n node) { t.Is = schema.Equals; r.way(&t.Than)(n) },
+		"most":    func(n node) { t.Is = schema.Below; r.integer(&t.Most)(n) },
+		"bytes":   func(n node) { t.Is = schema.Short; r.integer(&t.Most)(n) },
+		"only":    func(n node) { t.Is = schema.Only; r.texts(&t.Values)(n) },
+		"has":     func(n node) { t.Is = schema.Contains; r.texts(&t.Values)(n) },
+		"lacks":   func(n node) { t.Is = schema.Lacks; r.texts(&t.Values)(n) },
+		"format": func(n node) {
+			t.Is, t.Values = schema.Formed, make([]string, 1)
+			r.text(&t.Values[0])(n)
+		},
 	}
 }
 

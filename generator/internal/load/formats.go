@@ -11,18 +11,6 @@ import (
 // ownFormats are the formats of values that have a kind of their own.
 var ownFormats = []string{"int32", "int64", "double", "byte", "date-time", "micro-time", "duration", "quantity", "int-or-string"}
 
-// refusedFormats are those of JSON Schema and OpenAPI that are not understood.
-var refusedFormats = map[string]refusal{
-	"float":         {"numbers have 64 bits", "write double"},
-	"binary":        {"bytes are base64 in JSON", "write byte"},
-	"password":      {"the server would show it like any text", "refer to a Secret"},
-	"idn-email":     {"there is no check for it", "write email, or a pattern"},
-	"idn-hostname":  {"there is no check for it", "write hostname, and send names in their ASCII form"},
-	"iri":           {"there is no check for it", "write uri"},
-	"iri-reference": {"there is no check for it", "write uri-reference"},
-	"uri-template":  {"there is no check for it", "write a pattern"},
-}
-
 // formats are the formats that each type may have.
 var formats = map[string][]string{
 	"integer": {"int32", "int64"},
@@ -32,17 +20,6 @@ var formats = map[string][]string{
 	"boolean": {},
 	"array":   {},
 	"object":  {},
-}
-
-// format reads the format of a schema.
-func (r *reader) format(to *string) func(node) {
-	return func(n node) {
-		if no, is := refusedFormats[n.Value]; is {
-			r.fail(n.pos(), no.fix, "the format %s is not understood: %s", n.Value, no.why)
-			return
-		}
-		r.word(to, "format", allFormats()...)(n)
-	}
 }
 
 func allFormats() []string {
@@ -83,7 +60,7 @@ var keywordTypes = func() map[string][]string {
 func (r *reader) checkKeywords(s *schema.Schema, kind string) {
 	for key, pos := range r.places[s] {
 		types := keywordTypes[key]
-		if types == nil || !slices.Contains(typeNames, kind) || slices.Contains(types, kind) {
+		if types == nil || formats[kind] == nil || slices.Contains(types, kind) {
 			continue
 		}
 		r.fail(pos, "drop it, or write type: "+types[0], "%s on a value of type %s, which it cannot restrict", key, kind)

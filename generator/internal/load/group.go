@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -24,35 +25,10 @@ func (d *documents) groupFile(name string, n node, text []byte) {
 	found := len(d.errs)
 	gv := d.group(dir)
 	gv.Pos, gv.Served = n.pos(), true
-	skip := func(node) {}
-	empty := func(key string) func(node) {
-		return func(n node) {
-			if len(n.Content) > 0 {
-				d.fail(n.pos(), "remove it; resources are described in x-cluster-resources, types below schemas/", "%s would be ignored", key)
-			}
-		}
+	if !d.wellFormed(n, "version") {
+		return
 	}
-	var hasGroup, hasResources bool
-	d.object(n, "a group version's document", map[string]func(node){
-		"openapi": skip, "info": skip, "paths": empty("paths"), "components": empty("components"), "tags": empty("tags"),
-		"servers": empty("servers"), "externalDocs": empty("externalDocs"), "security": empty("security"),
-		"x-cluster-group": func(n node) {
-			hasGroup = true
-			d.groupBlock(n, gv)
-		},
-		"x-cluster-resources": func(n node) {
-			hasResources = true
-			for _, e := range d.entries(n) {
-				d.resource(e, gv)
-			}
-		},
-	})
-	if !hasGroup {
-		d.fail(n.pos(), "add x-cluster-group: {name, groupPriority, versionPriority}", "the document does not say its group")
-	}
-	if !hasResources {
-		d.fail(n.pos(), "add x-cluster-resources", "the document serves no resources")
-	}
+	d.object(n, d.documentKeys(gv))
 	if len(d.errs) == found {
 		d.validOpenAPI(name, text)
 	}
@@ -60,24 +36,9 @@ func (d *documents) groupFile(name string, n node, text []byte) {
 
 func (d *documents) groupBlock(n node, gv *model.GroupVersion) {
 	listed := true
-	fields := map[string]func(node){
-		"listed": d.boolean(&listed), "imported": d.boolean(&gv.Imported),
-		"name": d.text(&gv.Group), "stability": d.word(&gv.Stability, "stability", "stable", "beta", "alpha"),
-		"groupPriority": d.integer(&gv.GroupPriority), "versionPriority": d.integer(&gv.VersionPriority),
-	}
-	d.object(n, "x-cluster-group", fields)
+	d.object(n, d.groupKeys(gv, &listed))
 	gv.Unlisted = !listed
-	delete(fields, "listed")
-	delete(fields, "imported")
-	if delete(fields, "stability"); gv.Stability == "" {
-		gv.Stability = stabilityOf(gv.Version)
-	}
-	for _, e := range d.entries(n) {
-		delete(fields, e.key)
-	}
-	for _, name := range sortedKeys(fields) {
-		d.fail(n.pos(), "add it", "x-cluster-group does not say %s", name)
-	}
+	gv.Stability = cmp.Or(gv.Stability, stabilityOf(gv.Version))
 	folder, _, _ := strings.Cut(gv.Dir, "/")
 	switch {
 	case gv.Group == "" && folder == "core" || gv.Group == folder || strings.HasPrefix(gv.Group, folder+".") && domainName.MatchString(gv.Group):
@@ -87,6 +48,27 @@ func (d *documents) groupBlock(n node, gv *model.GroupVersion) {
 	}
 	if want := stabilityOf(gv.Version); gv.Stability != "" && gv.Stability != want {
 		d.fail(n.pos(), "write "+want+", or rename the version", "the version %s is %s, not %s", gv.Version, want, gv.Stability)
+	}
+}
+
+// documentKeys reads the keys of a group version's document. validOpenAPI checks the others.
+func (d *documents) documentKeys(gv *model.GroupVersion) map[string]func(node) {
+	skip := func(node) {}
+	return map[string]func(node){
+		"openapi": skip, "info": skip, "paths": skip, "components": skip, "tags": skip, "servers": skip, "externalDocs": skip, "security": skip,
+		"x-cluster-group": func(n node) { d.groupBlock(n, gv) },
+		"x-cluster-resources": func(n node) {
+			for _, e := range d.entries(n) {
+				d.resource(e, gv)
+			}
+		},
+	}
+}
+
+func (d *documents) groupKeys(gv *model.GroupVersion, listed *bool) map[string]func(node) {
+	return map[string]func(node){
+		"listed": d.boolean(listed), "imported": d.boolean(&gv.Imported), "name": d.text(&gv.Group), "stability": d.text(&gv.Stability),
+		"groupPriority": d.integer(&gv.GroupPriority), "versionPriority": d.integer(&gv.VersionPriority),
 	}
 }
 

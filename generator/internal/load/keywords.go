@@ -1,48 +1,10 @@
 package load
 
 import (
-	"strings"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/capstan-dev/capstan/internal/schema"
 )
-
-// refusal is the fate of a keyword that documents cannot have.
-type refusal struct{ why, fix string }
-
-// refused are the keywords of JSON Schema 2020-12 and OpenAPI 3.1, and of the drafts
-// before, that are not understood.
-var refused = map[string]refusal{
-	"$dynamicRef":           {"a type would depend on the way to it", "write $ref"},
-	"$dynamicAnchor":        {"a type would depend on the way to it", "write $anchor"},
-	"$recursiveRef":         {"it is of an older draft", "write $ref"},
-	"$recursiveAnchor":      {"it is of an older draft", "write $anchor"},
-	"$vocabulary":           {"documents do not define keywords", "remove it"},
-	"definitions":           {"it is of an older draft", "write $defs"},
-	"dependencies":          {"it is of an older draft", "write dependentRequired or dependentSchemas"},
-	"id":                    {"it is of an older draft", "write $id, or drop it"},
-	"prefixItems":           {"elements of a list have one type, in Go and in the binary form", "make it an object with a member for each position"},
-	"additionalItems":       {"elements of a list have one type, in Go and in the binary form", "make it an object with a member for each position"},
-	"unevaluatedItems":      {"elements of a list have one type", "describe it in items"},
-	"unevaluatedProperties": {"members that properties does not name are dropped, or refused with fieldValidation=Strict", "remove it"},
-	"contentEncoding":       {"bytes are a format here", "write format: byte for base64"},
-	"contentMediaType":      {"the server does not look into texts", "name the media type in the description"},
-	"contentSchema":         {"the server does not look into texts", "make it an object, or x-cluster-preserve-unknown-fields: true"},
-	"discriminator":         {"it adds nothing to the schemas that it chooses between", "write oneOf with const, or x-cluster-one-of"},
-	"xml":                   {"objects are never XML", "remove it"},
-	"externalDocs":          {"OpenAPI shows it nowhere", "put the address into the description"},
-	"example":               {"JSON Schema has a list of them", "write examples: [value]"},
-}
-
-// refuseKeywords adds readers that report the refused keywords.
-func (r *reader) refuseKeywords(n node, fields map[string]func(node)) {
-	for _, e := range entriesOf(n) {
-		if no, is := refused[e.key]; is {
-			fields[e.key] = func(node) { r.fail(e.at.pos(), no.fix, "the keyword %s is not understood: %s", e.key, no.why) }
-		}
-	}
-}
 
 // entriesOf lists the keys of a mapping, also repeated ones.
 func entriesOf(n node) (all []entry) {
@@ -50,15 +12,6 @@ func entriesOf(n node) (all []entry) {
 		all = append(all, entry{n.Content[i].Value, n.with(n.Content[i]), n.with(n.Content[i+1])})
 	}
 	return all
-}
-
-const dialect = "https://json-schema.org/draft/2020-12/schema"
-
-// dialectOf reads $schema.
-func (r *reader) dialectOf(n node) {
-	if strings.TrimSuffix(n.Value, "#") != dialect {
-		r.fail(n.pos(), "write "+dialect+", or drop it", "documents are JSON Schema 2020-12, not %q", n.Value)
-	}
 }
 
 // noteFields are the readers of keywords that restrict nothing.
@@ -89,7 +42,7 @@ func (r *reader) noteFields(s *schema.Schema) map[string]func(node) {
 func (r *reader) furtherFields(s *schema.Schema) map[string]func(node) {
 	return map[string]func(node){
 		"const": func(n node) { further(s).Const = r.constant(n) }, "enum": r.enum(s),
-		"multipleOf":    func(n node) { r.step(&further(s).MultipleOf)(n) },
+		"multipleOf":    func(n node) { r.number(&further(s).MultipleOf)(n) },
 		"minProperties": func(n node) { r.count(&further(s).MinProperties)(n) },
 		"maxProperties": func(n node) { r.count(&further(s).MaxProperties)(n) },
 		"allOf":         func(n node) { further(s).AllOf = r.restrictions(n) },
@@ -131,33 +84,18 @@ func further(s *schema.Schema) *schema.Further {
 
 // constant reads a scalar as JSON.
 func (r *reader) constant(n node) string {
-	if n.Kind != yaml.ScalarNode {
-		r.fail(n.pos(), "demand its members with properties and const", "only a text, a number, a boolean or null can be compared with")
-		return "null"
+	text := []byte("null")
+	if n.Kind == yaml.ScalarNode {
+		r.json(&text)(n)
 	}
-	var text []byte
-	r.json(&text)(n)
 	return string(text)
-}
-
-// step reads a number above 0.
-func (r *reader) step(to **float64) func(node) {
-	return func(n node) {
-		if r.number(to)(n); *to != nil && **to <= 0 {
-			r.fail(n.pos(), "write a number above 0", "nothing is a multiple of %s", n.Value)
-		}
-	}
 }
 
 // enum reads the allowed values: texts, or scalars of any kind.
 func (r *reader) enum(s *schema.Schema) func(node) {
 	return func(n node) {
-		items := r.items(n)
-		if n.Kind == yaml.SequenceNode && len(items) == 0 {
-			r.fail(n.pos(), "list the values, or drop enum", "an enum without values allows nothing")
-		}
 		var texts, all []string
-		for _, item := range items {
+		for _, item := range r.items(n) {
 			text := r.constant(item)
 			for _, other := range all {
 				if other == text {
@@ -181,9 +119,6 @@ func (r *reader) restrictions(n node) (all []*schema.Schema) {
 	for _, item := range r.items(n) {
 		all = append(all, r.restriction(item))
 	}
-	if n.Kind == yaml.SequenceNode && len(all) == 0 {
-		r.fail(n.pos(), "write schemas, or drop it", "the list of schemas is empty")
-	}
 	return all
 }
 
@@ -205,56 +140,33 @@ func (r *reader) restriction(n node) *schema.Schema {
 		}
 		return s
 	}
-	all, fields := r.schemaFields(n, s), map[string]func(node){}
-	for _, e := range entriesOf(n) {
-		fields[e.key] = all[e.key]
-		if read := all[e.key]; read != nil && !restricts[e.key] && refused[e.key] == (refusal{}) {
-			fields[e.key] = func(node) {
-				r.fail(e.at.pos(), "say it in the schema around", "%s where a schema only allows or refuses values that another describes", e.key)
-			}
-		}
-	}
-	for key, read := range map[string]func(node){
-		"type": func(n node) { r.types(n, s, true) }, "properties": func(n node) { s.Properties = r.named(n) },
-		"items": func(n node) { s.Items = r.restriction(n) }, "additionalProperties": func(n node) { s.Additional = r.restriction(n) },
-	} {
-		fields[key] = read
-	}
-	r.object(n, "a schema", fields)
+	r.object(n, r.restrictionFields(n, s))
 	if r.checkBounds(s); s.Type != "" {
 		r.checkKeywords(s, s.Type)
 	}
 	return s
 }
 
-// restricts are the keys that a schema which only restricts may have.
-var restricts = wordSet("type enum const multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern format x-cluster-format " +
-	"minItems maxItems minProperties maxProperties required properties items additionalProperties patternProperties propertyNames contains minContains " +
-	"maxContains dependentRequired dependentSchemas allOf anyOf oneOf not if then else title description $comment")
-
-func wordSet(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, word := range strings.Fields(text) {
-		set[word] = true
-	}
-	return set
+// restrictionFields has the reader of each key of a schema that only restricts. The form
+// refuses those of them that describe a value.
+func (r *reader) restrictionFields(n node, s *schema.Schema) map[string]func(node) {
+	fields := r.schemaFields(n, s)
+	fields["type"] = func(n node) { r.types(n, s, true) }
+	fields["properties"] = func(n node) { s.Properties = r.named(n) }
+	fields["items"] = func(n node) { s.Items = r.restriction(n) }
+	fields["additionalProperties"] = func(n node) { s.Additional = r.restriction(n) }
+	return fields
 }
-
-var typeNames = []string{"object", "array", "string", "integer", "number", "boolean"}
 
 // types reads type: a name, or a list of names. A schema that describes a field has one
 // type, and null.
 func (r *reader) types(n node, s *schema.Schema, restricts bool) {
-	names := typeNames
-	if restricts {
-		names = append(names[:len(names):len(names)], "null")
-	}
 	if n.Kind != yaml.SequenceNode {
-		r.word(&s.Type, "type", names...)(n)
+		r.text(&s.Type)(n)
 		return
 	}
 	var list []string
-	r.words(&list, "type", append(names, "null")...)(n)
+	r.texts(&list)(n)
 	if restricts {
 		further(s).Types = list
 		return
@@ -271,7 +183,7 @@ func (r *reader) types(n node, s *schema.Schema, restricts bool) {
 			s.Type = name
 		}
 	}
-	if s.Type == "" {
+	if s.Type == "" && len(list) > 0 {
 		r.fail(n.pos(), "add the type that a value has", "a field that is always null")
 	}
 }

@@ -160,7 +160,10 @@ func (d *documents) schemaFile(name string, n node) {
 		d.fail(schema.Position{File: name, Line: 1}, "move it to schemas/<group>/<version>/<Kind>.yaml", "the file is not two folders below schemas/")
 		return
 	}
-	doc := d.schemaDocument(d.sameAs(n))
+	if n = d.sameAs(n); !d.wellFormed(n, "schema") {
+		return
+	}
+	doc := d.schemaDocument(n)
 	if own := doc.root.ID; own != "" && own != id {
 		d.fail(d.at(doc.root, "$id"), "write $id: "+id+", or drop it", "$id %q does not match the file's path", own)
 	}

@@ -205,43 +205,20 @@ func (r *reader) items(n node) []node {
 	return out
 }
 
-// object reads a mapping whose keys are known.
-func (r *reader) object(n node, what string, fields map[string]func(node)) {
+// object reads the known keys of a mapping. Like text and boolean it takes what it can: the
+// form of the document reports the rest.
+func (r *reader) object(n node, fields map[string]func(node)) {
 	for _, e := range r.entries(n) {
 		if set := fields[e.key]; set != nil {
 			set(e.value)
-			continue
 		}
-		r.fail(e.at.pos(), suggest(e.key, sortedKeys(fields)), "%s has no key %q", what, e.key)
 	}
 }
 
 func (r *reader) text(to *string) func(node) {
 	return func(n node) {
-		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-			r.fail(n.pos(), "write one value", "a text is expected here")
-			return
-		}
-		*to = n.Value
-	}
-}
-
-// word reads a text that has to be one of a few.
-func (r *reader) word(to *string, what string, words ...string) func(node) {
-	return func(n node) {
-		if r.text(to)(n); n.Kind == yaml.ScalarNode && !slices.Contains(words, n.Value) {
-			r.fail(n.pos(), suggest(n.Value, words), "unknown %s %q", what, n.Value)
-		}
-	}
-}
-
-// words reads a list of them.
-func (r *reader) words(to *[]string, what string, words ...string) func(node) {
-	return func(n node) {
-		for _, item := range r.items(n) {
-			var text string
-			r.word(&text, what, words...)(item)
-			*to = append(*to, text)
+		if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+			*to = n.Value
 		}
 	}
 }
@@ -258,9 +235,7 @@ func (r *reader) texts(to *[]string) func(node) {
 
 func (r *reader) boolean(to *bool) func(node) {
 	return func(n node) {
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Decode(to) != nil {
-			r.fail(n.pos(), "write true or false, without quotes", "%q is neither true nor false", n.Value)
-		}
+		*to = n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" && strings.EqualFold(n.Value, "true")
 	}
 }
 
@@ -291,14 +266,11 @@ func (r *reader) integer(to *int) func(node) {
 	}
 }
 
-// count reads a whole number that cannot be negative.
+// count reads a whole number, of which none differs from 0.
 func (r *reader) count(to **int) func(node) {
 	return func(n node) {
-		v := 0
-		if r.integer(&v)(n); v < 0 {
-			r.fail(n.pos(), "write 0 or more", "%d is less than nothing", v)
-		}
-		*to = &v
+		*to = new(int)
+		r.integer(*to)(n)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // allVerbs are the verbs that a resource may have.
@@ -25,15 +24,12 @@ type resourceText struct {
 // resource reads one entry of x-cluster-resources.
 func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
-	said := d.resourceKeys(e, res)
+	var said resourceText
+	d.object(e.value, d.resourceKeys(res, &said))
 	if !domainName.MatchString(res.Plural) || strings.Contains(res.Plural, ".") {
 		d.fail(res.Pos, "write small letters and digits", "%q cannot be the name of a resource", res.Plural)
 	}
-	if said.scope == "" {
-		d.fail(res.Pos, "write scope: Namespaced or scope: Cluster", "the resource %s does not say its scope", res.Plural)
-	}
 	if res.Kind == "" {
-		d.fail(res.Pos, "add kind", "the resource %s does not say its kind", res.Plural)
 		return
 	}
 	res.Namespaced = said.scope == "Namespaced"
@@ -56,23 +52,22 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 }
 
 // resourceKeys reads the keys of a resource.
-func (d *documents) resourceKeys(e entry, res *model.Resource) (said resourceText) {
+func (d *documents) resourceKeys(res *model.Resource, said *resourceText) map[string]func(node) {
 	keys := d.lifeKeys(res)
 	maps.Copy(keys, map[string]func(node){
 		"kind": d.text(&res.Kind), "singular": d.text(&res.Singular), "listKind": d.text(&res.ListKind),
-		"scope":      d.word(&said.scope, "scope", "Namespaced", "Cluster"),
+		"scope":      d.text(&said.scope),
 		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
-		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
+		"verbs":   d.texts(&res.Verbs),
 		"storage": d.optionalBool(&said.storage), "storageVersionHash": d.text(&res.StorageVersionHash),
 		"storedAs": d.text(&said.storedAs), "schema": d.text(&said.schema),
-		"nameFormat":   d.word(&res.NameFormat, "name format", document.Formats()...),
-		"hooks":        d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn"),
+		"nameFormat":   d.text(&res.NameFormat),
+		"hooks":        d.texts(&res.Hooks),
 		"subresources": func(n node) { d.subresources(n, res) },
 		"columns":      func(n node) { d.columns(n, res) }, "age": d.optionalBool(&said.age),
 		"selectable": func(n node) { d.selectable(n, res) },
 	})
-	d.object(e.value, "a resource", keys)
-	return said
+	return keys
 }
 
 // storeAs notes the resource as which the objects are stored, if it is another, and whether
@@ -98,18 +93,19 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
 		"endpoint":          d.endpoint(&res.Endpoint),
-		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
+		"role":              d.text(&res.Role),
 		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
-		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
+		"dependents": d.text(&res.Dependents), "orphanWarning": d.text(&res.OrphanWarning),
 		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate),
 		"checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "metadataLast": d.boolean(&res.MetadataLast), "anyFinalizer": d.boolean(&res.AnyFinalizer),
 		"keeps": d.texts(&res.Keeps), "carries": d.texts(&res.Carries),
 		"hiddenAnnotations": d.texts(&res.HiddenAnnotations),
-		"deprecated": func(n node) {
-			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn),
-				"replacement": d.text(&res.Replacement)})
-		},
+		"deprecated":        func(n node) { d.object(n, d.deprecatedKeys(res)) },
 	}
+}
+
+func (d *documents) deprecatedKeys(res *model.Resource) map[string]func(node) {
+	return map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)}
 }
 
 // checkLife checks that the keys of lifeKeys fit together.
@@ -124,7 +120,7 @@ func (d *documents) checkLife(res *model.Resource) {
 func (d *documents) checks(to *[]string) func(node) {
 	return func(n node) {
 		*to = []string{}
-		d.words(to, "check", "metadata", "metadataChange", "created", "object", "change")(n)
+		d.texts(to)(n)
 	}
 }
 
@@ -132,12 +128,13 @@ func (d *documents) checks(to *[]string) func(node) {
 func (d *documents) graceful(res *model.Resource) func(node) {
 	return func(n node) {
 		g := &model.Grace{Pos: n.pos()}
-		d.object(n, "graceful", map[string]func(node){"period": d.text(&g.Period), "default": d.integer(&g.Default), "needs": d.text(&g.Needs)})
-		if g.Period == "" {
-			d.fail(g.Pos, "add period, the path of the field that holds the seconds", "graceful of %s has no period", res.Plural)
-		}
+		d.object(n, d.gracefulKeys(g))
 		res.Graceful = g
 	}
+}
+
+func (d *documents) gracefulKeys(g *model.Grace) map[string]func(node) {
+	return map[string]func(node){"period": d.text(&g.Period), "default": d.integer(&g.Default), "needs": d.text(&g.Needs)}
 }
 
 // usualEndpoints are the endpoints of subresources that follow from their names.
@@ -164,15 +161,7 @@ func usualVerbs(e api.Endpoint) []string {
 
 // endpoint reads the name of an endpoint.
 func (d *documents) endpoint(to *api.Endpoint) func(node) {
-	return func(n node) {
-		var names []string
-		for _, e := range api.Endpoints() {
-			names = append(names, string(e))
-		}
-		var name string
-		d.word(&name, "endpoint", names...)(n)
-		*to = api.Endpoint(name)
-	}
+	return func(n node) { *to = api.Endpoint(n.Value) }
 }
 
 // checkOperation checks that a resource keeps objects or is an operation.
@@ -202,12 +191,7 @@ func (d *documents) subresources(n node, res *model.Resource) {
 		sub := &res.Subresources[i]
 		sub.Pos, sub.Name, sub.Endpoint = e.at.pos(), e.key, usualEndpoints[e.key]
 		ref := ""
-		d.object(e.value, "a subresource", map[string]func(node){
-			"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
-			"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
-			"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned),
-			"missingAs": d.text(&sub.MissingAs),
-		})
+		d.object(e.value, d.subresourceKeys(sub, &ref))
 		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
 		switch {
 		case sub.Endpoint == "":
@@ -235,6 +219,19 @@ func (d *documents) subresources(n node, res *model.Resource) {
 	}
 }
 
+func (d *documents) subresourceKeys(sub *model.Subresource, ref *string) map[string]func(node) {
+	return map[string]func(node){
+		"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.texts(&sub.Verbs), "schema": d.text(ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
+		"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
+		"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned), "missingAs": d.text(&sub.MissingAs),
+	}
+}
+
+func (d *documents) selectableKeys(f *model.Selectable) map[string]func(node) {
+	return map[string]func(node){"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default),
+		"aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never)}
+}
+
 // selectable reads a list of selectable fields: names alone, or names with more.
 func (d *documents) selectable(n node, res *model.Resource) {
 	for _, item := range d.items(n) {
@@ -242,10 +239,7 @@ func (d *documents) selectable(n node, res *model.Resource) {
 		if item.Kind == yaml.ScalarNode {
 			f.Name = item.Value
 		} else {
-			d.object(item, "a selectable field", map[string]func(node){
-				"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf),
-				"never": d.boolean(&f.Never),
-			})
+			d.object(item, d.selectableKeys(&f))
 		}
 		if f.Path == "" && f.AliasOf == "" && !f.Never && f.Name != "" {
 			f.Path = "." + f.Name

@@ -5,11 +5,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -22,28 +20,28 @@ type schemaDoc struct {
 // schemaDocument reads the root of a file below schemas/.
 func (r *reader) schemaDocument(n node) schemaDoc {
 	d := schemaDoc{root: &schema.Schema{}}
-	found := len(r.errs)
+	r.object(n, r.documentFields(n, &d))
+	r.finish(d.root)
+	return d
+}
+
+// documentFields has the reader of each key of a document.
+func (r *reader) documentFields(n node, d *schemaDoc) map[string]func(node) {
 	fields := r.schemaFields(n, d.root)
+	fields["$schema"] = func(node) {} // the form allows one
 	fields["$id"] = r.text(&d.root.ID)
-	fields["$schema"] = r.dialectOf
 	fields["$defs"] = func(n node) { d.root.Defs = r.properties(n) }
 	fields["x-cluster-kind"] = r.optionalBool(&d.kind)
-	r.object(n, "a schema document", fields)
-	r.finish(d.root)
-	if len(r.errs) == found {
-		r.validSchema(n)
-	}
-	return d
+	return fields
 }
 
 // schema reads a schema that is a part of a document.
 func (r *reader) schema(n node) *schema.Schema {
 	s := &schema.Schema{}
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
-		r.fail(n.pos(), "write its type; any JSON is x-cluster-preserve-unknown-fields: true", "%s does not describe a value", n.Value)
 		return s
 	}
-	r.object(n, "a schema", r.schemaFields(n, s))
+	r.object(n, r.schemaFields(n, s))
 	r.finish(s)
 	return s
 }
@@ -70,7 +68,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"$ref":                 r.text(&s.Ref),
 		"description":          r.text(&s.Description),
 		"type":                 func(n node) { r.types(n, s, false) },
-		"format":               r.format(&s.Format),
+		"format":               r.text(&s.Format),
 		"properties":           func(n node) { s.Properties = r.properties(n) },
 		"required":             r.texts(&s.Required),
 		"items":                func(n node) { s.Items = r.schema(n) },
@@ -81,31 +79,30 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-binary":                  r.binaryNumber(&s.Binary),
 		"x-cluster-binary-outer":            r.innerMessages(s),
 		"x-cluster-binary-reserved":         r.reservedNumbers(&s.Reserved),
-		"x-cluster-presence":                r.word(&s.Presence, "presence", "implicit", "explicit", "always"),
-		"x-cluster-list-type":               r.word(&s.ListType, "list type", "atomic", "set", "map"),
+		"x-cluster-presence":                r.text(&s.Presence),
+		"x-cluster-list-type":               r.text(&s.ListType),
 		"x-cluster-list-map-keys":           r.texts(&s.ListMapKeys),
-		"x-cluster-map-type":                r.word(&s.MapType, "map type", "atomic", "granular"),
-		"x-cluster-patch-strategy":          r.words(&s.PatchStrategy, "patch strategy", "merge", "retainKeys", "replace"),
+		"x-cluster-map-type":                r.text(&s.MapType),
+		"x-cluster-patch-strategy":          r.texts(&s.PatchStrategy),
 		"x-cluster-patch-merge-key":         r.text(&s.PatchMergeKey),
 		"x-cluster-immutable":               r.boolean(&s.Immutable),
 		"x-cluster-preserve-unknown-fields": r.boolean(&s.PreserveAny),
 		"x-cluster-hooks":                   func(n node) { r.typeHooks(n, s) },
-		"x-cluster-hook-revision":           r.hookRevision(&s.HookRevision),
+		"x-cluster-hook-revision":           r.integer(&s.HookRevision),
 		"x-cluster-go-name":                 r.text(&s.Goname),
-		"x-cluster-binary-form":             r.word(&s.BinaryForm, "binary form", "raw", "string-list", "object-or-list", "object-or-boolean", "object-or-strings"),
+		"x-cluster-binary-form":             r.text(&s.BinaryForm),
 		"x-cluster-objects":                 r.text(&s.Objects),
 		"x-cluster-validate":                r.optionalBool(&s.Validate),
 		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
 		"x-cluster-gate-value":              r.text(&s.GateValue), "x-cluster-feature-gates": r.not(&s.Ungated),
 		"x-cluster-required-published": r.texts(&s.RequiredPublished), "x-cluster-required-enforced": r.texts(&s.RequiredEnforced),
-		"x-cluster-missing": r.word(&s.Missing, "kind of missing value", "by-rules", "nonzero", "not-sent"),
+		"x-cluster-missing": r.text(&s.Missing),
 		"x-cluster-null":    r.boolean(&s.Null), "x-cluster-as-sent": r.boolean(&s.AsSent),
 		"x-cluster-cause-name": r.text(&s.CauseName), "x-cluster-cause-index": r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
 	}
 	for _, more := range []map[string]func(node){r.ruleFields(s), r.noteFields(s), r.furtherFields(s)} {
 		maps.Copy(fields, more)
 	}
-	r.refuseKeywords(n, fields)
 	return fields
 }
 
@@ -121,14 +118,14 @@ func (r *reader) ruleFields(s *schema.Schema) map[string]func(node) {
 		"minItems":                r.count(&s.MinItems),
 		"maxItems":                r.count(&s.MaxItems),
 		"uniqueItems":             r.uniqueItems(s),
-		"x-cluster-format":        r.word(&s.FormatCheck, "named check", document.Formats()...),
+		"x-cluster-format":        r.text(&s.FormatCheck),
 		"x-cluster-round-up":      r.boolean(&s.RoundUp),
-		"x-cluster-cause":         r.words(&s.Cause, "form of a cause", "invalid", "parent"),
+		"x-cluster-cause":         r.texts(&s.Cause),
 		"x-cluster-validate-enum": r.not(&s.OpenEnum),
 		"x-cluster-one-of":        r.texts(&s.OneOf), "x-cluster-one-of-what": r.text(&s.OneOfAs),
 		"x-cluster-one-of-required": r.boolean(&s.OneNeeded),
 		"x-cluster-rules":           r.demands(s), "x-cluster-unique": r.texts(&s.Unique), "x-cluster-why": r.text(&s.Why),
-		"x-cluster-max-bytes": r.count(&s.MaxBytes), "x-cluster-keys": r.word(&s.KeyCheck, "named check", document.Formats()...),
+		"x-cluster-max-bytes": r.count(&s.MaxBytes), "x-cluster-keys": r.text(&s.KeyCheck),
 	}
 }
 
@@ -141,20 +138,7 @@ func (r *reader) typeHooks(n node, s *schema.Schema) {
 			s.ValidateHook = true
 		case "skip":
 			s.SkipHook = true
-		default:
-			r.fail(item.pos(), "types know the hooks default, validate and skip; create and update belong to a resource", "unknown hook %q", item.Value)
 		}
-	}
-}
-
-func (r *reader) hookRevision(to *int) func(node) {
-	return func(n node) {
-		v, err := strconv.Atoi(n.Value)
-		if err != nil || v < 1 || v > 1<<16-1 {
-			r.fail(n.pos(), "count from 1, by one for each change of what the hook fills in", "the hook revision %q is not a number from 1 on", n.Value)
-			return
-		}
-		*to = v
 	}
 }
 
@@ -259,13 +243,10 @@ func (r *reader) checkRequired(s *schema.Schema) {
 // defaultWhen reads the condition of a default: {member: [value, ...]}.
 func (r *reader) defaultWhen(s *schema.Schema) func(node) {
 	return func(n node) {
-		entries := r.entries(n)
-		if len(entries) != 1 {
-			r.fail(n.pos(), "write {member: [value]}", "x-cluster-default-when names %d members", len(entries))
-			return
+		if members := r.entries(n); len(members) == 1 {
+			s.DefaultWhen = members[0].key
+			r.texts(&s.DefaultWhenIs)(members[0].value)
 		}
-		s.DefaultWhen = entries[0].key
-		r.texts(&s.DefaultWhenIs)(entries[0].value)
 	}
 }
 

@@ -12,13 +12,7 @@ import (
 // additional reads the values of a map.
 func (r *reader) additional(s *schema.Schema) func(node) {
 	return func(n node) {
-		switch {
-		case n.ShortTag() == "!!bool" && n.Value == "false":
-			r.fail(n.pos(), "remove it", "unknown members are dropped anyway, or refused with fieldValidation=Strict")
-		case n.ShortTag() == "!!bool":
-			r.fail(n.pos(), "write x-cluster-preserve-unknown-fields: true for any JSON, or the type of the values",
-				"additionalProperties: true does not say what the members hold")
-		default:
+		if n.ShortTag() != "!!bool" {
 			s.Additional = r.schema(n)
 		}
 	}

@@ -1,5 +1,6 @@
 // Package site writes the documentation as pages of HTML without scripts: a reference of all
-// kinds and their fields from the documents, the changes since the last release, and guides.
+// kinds and their fields from the documents, another of the keys of documents, the changes since
+// the last release, and guides.
 package site
 
 import (
@@ -24,7 +25,8 @@ import (
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
-// guide is a page from Markdown. Step is its name in the head of all pages; "" if it is not there.
+// guide is a page from Markdown: of a file, or without one the reference of keys. Step is its name in
+// the head of all pages; "" if it is not there.
 type guide struct{ Source, Page, Title, Step string }
 
 //go:embed templates
@@ -37,8 +39,10 @@ var guides = []guide{
 	{"docs/operators.md", "operators.html", "For those who run it", "run"},
 	{"docs/clients.md", "clients.html", "For those who write clients", "clients"},
 	{"docs/designers.md", "designers.html", "For those who design schemas", "schemas"},
+	{"docs/documents.md", "documents.html", "What documents mean", ""},
+	{"", "keys.html", "Keys of documents", "keys"},
 	{"README.md", "readme.html", "Overview", ""},
-	{"CONTRIBUTING.md", "contributing.html", "Documents and their keys", ""},
+	{"CONTRIBUTING.md", "contributing.html", "How to change documents and code", ""},
 	{"ARCHITECTURE.md", "architecture.html", "Architecture", ""},
 	{"LIBRARIES.md", "libraries.html", "Libraries", ""},
 	{"GLOSSARY.md", "glossary.html", "Glossary", ""},
@@ -66,7 +70,7 @@ func Pages(root string, now time.Time) ([]Page, error) {
 		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
 		return err == nil
 	}
-	w.Guides = slices.DeleteFunc(slices.Clone(guides), func(g guide) bool { return !there(g.Source) })
+	w.Guides = slices.DeleteFunc(slices.Clone(guides), func(g guide) bool { return g.Source != "" && !there(g.Source) })
 	w.Guides = append(w.Guides, furtherGuides(root)...)
 	w.Released = there(compat.Released)
 	w.add("index.html", "Guides and reference", "index", m.GroupVersions)
@@ -177,7 +181,15 @@ func (w *writer) add(name, title, templateName string, data any) {
 // guide adds a page from Markdown. Links to other pages of the repository become links to
 // theirs; links to files without a page become their names.
 func (w *writer) guide(root string, g guide) {
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(g.Source)))
+	var text []byte
+	var err error
+	if g.Source == "" {
+		var keys string
+		keys, err = Keys("")
+		text = []byte(keys)
+	} else {
+		text, err = os.ReadFile(filepath.Join(root, filepath.FromSlash(g.Source)))
+	}
 	if err != nil {
 		w.err = cmp.Or(w.err, err)
 		return

@@ -75,6 +75,12 @@ func TestSite(t *testing.T) {
 		{"index.html", `<a href="reference/apps/v1.html#resource-deployments">Deployment</a>`},
 		{"changes.html", "<h1>Changes since "},
 		{"contributing.html", "<table>"},
+		{"keys.html", `<h4 id="x-cluster-one-of"><code>x-cluster-one-of</code></h4>`},
+		{"keys.html", `<li>When absent: Members may be set together.</li>`},
+		{"keys.html", `<code>Validate&lt;Kind&gt;(obj, old)</code> returns all mistakes`},
+		{"keys.html", `<li>Words: those of <code>x-cluster-format</code>.</li>`},
+		{"index.html", `<a href="keys.html">Keys of documents</a>`},
+		{"documents.html", `<h2 id="presence">Presence</h2>`},
 		{"architecture.html", `src="layers.svg"`},
 		{"layers.svg", "<svg"},
 	} {
