@@ -17,7 +17,7 @@ import (
 // otherProcess says in the environment that this process is the webhook of BenchmarkCall.
 const otherProcess = "CAPSTAN_WEBHOOK_PROCESS"
 
-// place is what the benchmark has to know of the webhook.
+// place is the address of the webhook, and its authority.
 type place struct {
 	URL string
 	CA  []byte
