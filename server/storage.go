@@ -10,11 +10,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/encryption"
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/registry"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -74,6 +76,25 @@ func (s *Server) followEncryption() {
 		reloads.Count(texts[0], err)
 		return nil, err
 	}, s.cfg.EncryptionConfigFile)
+}
+
+// ImportStore makes the store of the data directory of c of the objects in etcd, without a server:
+// see operate.Import. from says where etcd is, but for the form of objects.
+func ImportStore(ctx context.Context, c Config, from etcd.Config, leaveOut bool, report func(operate.Imported)) (operate.Imported, error) {
+	c.setDefaults()
+	cipher, err := encryption.Read(c.EncryptionConfigFile, catalog.ResourceOfKey)
+	if err != nil {
+		return operate.Imported{}, err
+	}
+	defer cipher.Close()
+	groups, _, err := c.allGroups(func(string) bool { return false })
+	if err != nil {
+		return operate.Imported{}, err
+	}
+	rows := catalog.New(groups, &metav1.Table)
+	from.Form = registry.New(rows)
+	i := operate.Import{DataDir: c.DataDir, From: from, Kinds: stored.NewKinds(rows.Snapshot()), Cipher: cipher, LeaveOut: leaveOut, Report: report}
+	return i.Run(ctx)
 }
 
 // MigrateStore runs a migration on the store of a data directory without a server of the

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit
 		return 0, err
 	}
 	defer func() { _ = it.Close() }() // it.Error below reports the same error
-	n := 0
+	n, stopped := 0, uint64(0)        // the revision at which visit returned false
 	for valid := it.First(); valid; valid = it.Next() {
 		if n++; n%checkEvery == 0 {
 			if err := ctx.Err(); err != nil {
@@ -55,6 +56,9 @@ func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit
 		if err != nil {
 			return 0, err
 		}
+		if stopped != 0 && revision != stopped {
+			break
+		}
 		if !hasPrefix(record.key, prefix) {
 			continue
 		}
@@ -63,13 +67,13 @@ func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit
 			return 0, err
 		}
 		if !visit(c) {
-			return revision, nil
+			stopped = revision
 		}
 	}
 	if err := it.Error(); err != nil {
 		return 0, fmt.Errorf("store: cannot read the log: %w", plain(err))
 	}
-	return current, nil
+	return cmp.Or(stopped, current), nil
 }
 
 func hasPrefix(key []byte, prefix string) bool {
@@ -78,7 +82,7 @@ func hasPrefix(key []byte, prefix string) bool {
 
 // readRecord decodes the log record that the iterator is at.
 func readRecord(it *pebble.Iterator) (uint64, logRecord, error) {
-	revision, err := parseNumber(logSpace, it.Key())
+	revision, err := parseLog(it.Key())
 	if err != nil {
 		return 0, logRecord{}, err
 	}

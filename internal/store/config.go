@@ -39,6 +39,10 @@ type Config struct {
 	// Cipher encrypts written values; nil for none.
 	Cipher Cipher
 
+	// Replica says that the store follows another one, which gives the revisions: it is
+	// written by Load and Replicate only.
+	Replica bool
+
 	readOnly bool // see OpenReadOnly
 }
 
@@ -73,6 +77,18 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("store: ReserveBytes is %d; it must be at least %d, or 0 for the default", c.ReserveBytes, minReserve))
 	}
 	return errors.Join(errs...)
+}
+
+// Remove deletes the data directory of a replica, which must not be open.
+func (c Config) Remove() error {
+	if !c.Replica {
+		return errors.New("store: only the directory of a replica is removed")
+	}
+	c = c.withDefaults()
+	if err := c.FS.RemoveAll(c.Dir); err != nil {
+		return fmt.Errorf("store: cannot remove the replica in %s: %w", c.Dir, err)
+	}
+	return nil
 }
 
 func (c Config) withDefaults() Config {

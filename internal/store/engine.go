@@ -31,7 +31,7 @@ type Engine struct {
 	id   string
 
 	gate      gate
-	locks     keyLocks
+	locks     KeyLocks
 	publisher publisher
 	cache     cache // of newest versions
 	presence  presence

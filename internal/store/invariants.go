@@ -30,9 +30,11 @@ func (o *scanOrder) check(v version, view uint64) {
 func (q *publisher) checkGroup(group []*pending) {
 	next := q.current.Load() + 1
 	for _, p := range group {
-		if c := p.change; c.Entry.Revision != next || p.settled {
+		if c := p.change; q.replica && (c.Entry.Revision >= next || p.place > 0 && c.Entry.Revision == next-1) {
+			next = c.Entry.Revision
+		} else if c.Entry.Revision != next || p.settled {
 			invariants.Failf("revision %d becomes visible where %d is due (settled before: %v)", c.Entry.Revision, next, p.settled)
-		} else if c.Prev.Revision >= next {
+		} else if c.Prev.Revision >= c.Entry.Revision {
 			invariants.Failf("revision %d follows %d", next, c.Prev.Revision)
 		}
 		next++

@@ -30,10 +30,11 @@ const (
 	metaCluster = "cluster" // the store's identity, written with the store
 	metaOldest  = "oldest"  // revision up to which history is trimmed
 	metaSwept   = "swept"   // revision up to which sweep has deleted
+	metaSource  = "source"  // of a replica, written when its first state is complete
 )
 
-// checkKey refuses keys that the layout cannot hold.
-func checkKey(key string) error {
+// CheckKey refuses keys that the layout cannot hold.
+func CheckKey(key string) error {
 	if key == "" {
 		return fmt.Errorf("store: the key is empty; every object needs a key")
 	}
@@ -138,6 +139,30 @@ func appendLog(dst []byte, revision uint64) []byte {
 	return appendNumber(append(dst, logSpace), revision)
 }
 
+// appendLogOf appends the key of the log record of a change. Of several changes at one revision
+// the first has place 0 and the key of appendLog; the others follow it in their order.
+func appendLogOf(dst []byte, revision uint64, place int) []byte {
+	dst = appendLog(dst, revision)
+	if place > 0 {
+		dst = append(dst, furtherSign, hexDigits[place>>8&15], hexDigits[place>>4&15], hexDigits[place&15])
+	}
+	return dst
+}
+
+const (
+	furtherSign = '+'     // stands before the place of a further change at a revision
+	mostPlaces  = 1 << 12 // of changes at one revision
+	hexDigits   = "0123456789abcdef"
+)
+
+// parseLog decodes the revision in the key of a log record.
+func parseLog(b []byte) (uint64, error) {
+	if len(b) == 1+16+4 && b[1+16] == furtherSign {
+		b = b[:1+16]
+	}
+	return parseNumber(logSpace, b)
+}
+
 func appendSample(dst []byte, nanoseconds int64) []byte {
 	return appendNumber(append(dst, sampleSpace), uint64(nanoseconds))
 }
@@ -145,9 +170,8 @@ func appendSample(dst []byte, nanoseconds int64) []byte {
 // appendNumber appends 16 hexadecimal digits: they sort like the numbers and, unlike
 // eight raw bytes, contain no zero byte, which would end a prefix.
 func appendNumber(dst []byte, n uint64) []byte {
-	const digits = "0123456789abcdef"
 	for shift := 60; shift >= 0; shift -= 4 {
-		dst = append(dst, digits[n>>shift&15])
+		dst = append(dst, hexDigits[n>>shift&15])
 	}
 	return dst
 }

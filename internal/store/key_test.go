@@ -117,8 +117,8 @@ func FuzzParseNumber(f *testing.F) {
 
 func TestCheckKey(t *testing.T) {
 	for key, ok := range map[string]bool{"": false, "a\x00b": false, "\x00": false, "a": true, "core/pods/ns/n": true, "\xff": true} {
-		if err := checkKey(key); (err == nil) != ok {
-			t.Errorf("checkKey(%q) = %v", key, err)
+		if err := CheckKey(key); (err == nil) != ok {
+			t.Errorf("CheckKey(%q) = %v", key, err)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func FuzzParseVersion(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := checkKey(string(v.key)); err != nil {
+		if err := CheckKey(string(v.key)); err != nil {
 			t.Fatalf("%q: %v", b, err)
 		}
 		again := appendVersion(nil, b[0], string(v.key), v.revision)
@@ -158,7 +158,7 @@ func FuzzKeyOrder(f *testing.F) {
 	f.Add("a", uint64(1), "a\x01", uint64(2))
 	f.Add("a", uint64(5), "a", uint64(4))
 	f.Fuzz(func(t *testing.T, a string, ar uint64, b string, br uint64) {
-		if checkKey(a) != nil || checkKey(b) != nil || ar == 0 || br == 0 {
+		if CheckKey(a) != nil || CheckKey(b) != nil || ar == 0 || br == 0 {
 			return
 		}
 		want := strings.Compare(a, b)
@@ -179,7 +179,7 @@ func FuzzScanBounds(f *testing.F) {
 	f.Add("a/", "a/b\x00z", "a/b", uint64(3))
 	f.Add("a", "b", "a", uint64(3))
 	f.Fuzz(func(t *testing.T, prefix, from, key string, revision uint64) {
-		if checkKey(key) != nil || revision == 0 {
+		if CheckKey(key) != nil || revision == 0 {
 			return
 		}
 		for _, space := range []byte{headerSpace, objectSpace} {

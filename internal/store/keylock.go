@@ -6,26 +6,27 @@ import (
 	"github.com/capstan-dev/capstan/internal/ranks"
 )
 
-// keyLocks is a lock per key. A key costs memory only while its lock is held or waited
+// KeyLocks is a lock per key, for engines. A key costs memory only while its lock is held or waited
 // for.
 //
 // Invariant: refs of a lock in the map is the number of holders and waiters, and is not
 // 0.
-type keyLocks struct {
+type KeyLocks struct {
 	mu   ranks.Mutex[ranks.Leaf]
-	held map[string]*keyLock
-	free []*keyLock // a few unused locks
+	held map[string]*KeyLock
+	free []*KeyLock // a few unused locks
 }
 
-type keyLock struct {
+// KeyLock is the lock of a key that is held or waited for.
+type KeyLock struct {
 	token chan struct{} // full while the lock is held
 	refs  int
 }
 
 const maxFreeLocks = 64
 
-// acquire takes the lock of a key, or returns ctx's error.
-func (l *keyLocks) acquire(ctx context.Context, key string) (k *keyLock, err error) {
+// Acquire takes the lock of a key, or returns ctx's error.
+func (l *KeyLocks) Acquire(ctx context.Context, key string) (k *KeyLock, err error) {
 	ranks.Enter[ranks.Key]()
 	defer func() {
 		if err != nil {
@@ -35,17 +36,17 @@ func (l *keyLocks) acquire(ctx context.Context, key string) (k *keyLock, err err
 	return l.wait(ctx, key)
 }
 
-func (l *keyLocks) wait(ctx context.Context, key string) (*keyLock, error) {
+func (l *KeyLocks) wait(ctx context.Context, key string) (*KeyLock, error) {
 	l.mu.Lock()
 	k := l.held[key]
 	if k == nil {
 		if n := len(l.free); n > 0 {
 			k, l.free = l.free[n-1], l.free[:n-1]
 		} else {
-			k = &keyLock{token: make(chan struct{}, 1)}
+			k = &KeyLock{token: make(chan struct{}, 1)}
 		}
 		if l.held == nil {
-			l.held = make(map[string]*keyLock)
+			l.held = make(map[string]*KeyLock)
 		}
 		l.held[key] = k
 	}
@@ -65,13 +66,14 @@ func (l *keyLocks) wait(ctx context.Context, key string) (*keyLock, error) {
 	}
 }
 
-func (l *keyLocks) release(key string, k *keyLock) {
+// Release gives the lock of a key back.
+func (l *KeyLocks) Release(key string, k *KeyLock) {
 	<-k.token
 	ranks.Leave[ranks.Key]()
 	l.drop(key, k)
 }
 
-func (l *keyLocks) drop(key string, k *keyLock) {
+func (l *KeyLocks) drop(key string, k *KeyLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k.refs--; k.refs == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestKeyLocksExclude(t *testing.T) {
-	var locks keyLocks
+	var locks KeyLocks
 	counts := map[string]*int{}
 	for i := range 3 {
 		counts[fmt.Sprint(i)] = new(int)
@@ -19,13 +19,13 @@ func TestKeyLocksExclude(t *testing.T) {
 		all.Go(func() {
 			for i := range 300 {
 				key := fmt.Sprint(i % 3)
-				l, err := locks.acquire(context.Background(), key)
+				l, err := locks.Acquire(context.Background(), key)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				*counts[key]++ // a race unless the lock excludes
-				locks.release(key, l)
+				locks.Release(key, l)
 			}
 		})
 	}
@@ -41,17 +41,17 @@ func TestKeyLocksExclude(t *testing.T) {
 }
 
 func TestKeyLocksForgetWhoGivesUp(t *testing.T) {
-	var locks keyLocks
-	l, err := locks.acquire(context.Background(), "a")
+	var locks KeyLocks
+	l, err := locks.Acquire(context.Background(), "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := locks.acquire(ctx, "a"); !errors.Is(err, context.Canceled) {
+	if _, err := locks.Acquire(ctx, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	locks.release("a", l)
+	locks.Release("a", l)
 	if len(locks.held) != 0 || len(locks.free) != 1 {
 		t.Errorf("%d held, %d free; expected none and the one", len(locks.held), len(locks.free))
 	}

@@ -78,7 +78,7 @@ func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision, held uint6
 // seekVersion returns the stored value of the newest version of a key at or before a
 // revision, and that version's revision. The bytes belong to the iterator until it moves.
 func seekVersion(it *pebble.Iterator, key string, revision uint64) (stored []byte, found uint64, err error) {
-	if checkKey(key) != nil {
+	if CheckKey(key) != nil {
 		return nil, 0, ErrNotFound
 	}
 	var scratch [keyScratch]byte

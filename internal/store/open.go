@@ -115,6 +115,7 @@ func open(cfg Config) (*Engine, error) {
 	e.cache.init(cfg.EntryCacheBytes, e.write.next-1)
 	e.presence.init()
 	e.write.latest.init()
+	e.publisher.replica = cfg.Replica
 	e.publisher.init(e.write.next-1, &e.cache, &e.presence)
 	e.readers.open = make(map[*reader]struct{})
 	ctx, stop := context.WithCancel(context.Background())
@@ -307,7 +308,7 @@ func (e *Engine) lastRevision() (uint64, error) {
 	}
 	var last uint64
 	if it.Last() {
-		last, err = parseNumber(logSpace, it.Key())
+		last, err = parseLog(it.Key())
 	}
 	return last, errors.Join(err, it.Close())
 }

@@ -41,6 +41,7 @@ type publisher struct {
 
 	cache    *cache
 	presence *presence
+	replica  bool // revisions have gaps, and several changes may have one
 
 	mu      ranks.Mutex[ranks.Publisher]
 	queue   []*pending
@@ -58,6 +59,7 @@ type pending struct {
 	short   bool   // stored is the short record of a deletion
 	seal    Seal   // encrypts the records; nil for none
 	sealsBy uint64 // the generation of the cipher that made seal, or an earlier one
+	place   int    // among the changes at its revision, from 0 on
 	settled bool   // it has left the queue; err is final
 	err     error  // the reason why it did not become visible
 }
@@ -160,6 +162,11 @@ func (q *publisher) publish(group []*pending) {
 			s.fn(changes)
 		}
 	}
+	q.release(newest)
+}
+
+// release ends the waiting for revisions that are visible.
+func (q *publisher) release(newest uint64) {
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
 		if w.revision <= newest {
 			close(w.done)

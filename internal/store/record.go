@@ -113,7 +113,7 @@ func decodeRecord(b []byte) (logRecord, error) {
 	if (r.op == OpCreate) != (r.prev == 0) {
 		return logRecord{}, fmt.Errorf("store: a log record has operation %d after revision %d", r.op, r.prev)
 	}
-	if err := checkKey(string(r.key)); err != nil {
+	if err := CheckKey(string(r.key)); err != nil {
 		return logRecord{}, err
 	}
 	return r, nil

@@ -184,7 +184,7 @@ type Transactions interface {
 	// UpdateAll is Update for several different keys: fn gets and returns as many entries
 	// and writes, and runs under the locks of all keys. All writes or none are stored,
 	// become visible and are announced together, at successive revisions in the order of
-	// the keys.
+	// the keys, or all at one revision, as the engine has it.
 	UpdateAll(ctx context.Context, keys []string, fn func(current []*Entry) ([]Write, error)) ([]Entry, error)
 }
 
@@ -192,7 +192,8 @@ type Transactions interface {
 type Feed interface {
 	Revisions
 	// Changes visits the committed changes with after < revision <= the current one whose
-	// key has the prefix, in order, until visit returns false. It returns the revision up
+	// key has the prefix, in order, until visit returns false. The changes of one UpdateAll may
+	// have one revision: visit gets all of them, even if it returned false for the first. It returns the revision up
 	// to which the feed was read. Errors: *TrimmedError when changes after `after` may
 	// have been trimmed; the caller reads the state anew. ErrClosed, ctx's, I/O errors:
 	// the caller continues after the last change that it received.

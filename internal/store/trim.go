@@ -309,17 +309,20 @@ func (e *Engine) sweepStep() error {
 		return err
 	}
 	b := e.db.NewBatch()
-	n, to := 0, oldest
+	n, to, last := 0, oldest, uint64(0)
 	for valid := it.First(); valid && err == nil; valid = it.Next() {
 		var revision uint64
 		var record logRecord
-		if revision, record, err = readRecord(it); err == nil {
-			err = deleteSuperseded(b, revision, record)
-		}
-		if n++; n == sweepStep {
-			to = revision
+		if revision, record, err = readRecord(it); err != nil {
 			break
 		}
+		if n >= sweepStep && revision > last { // the changes at a revision go together
+			to = last
+			break
+		}
+		err = deleteSuperseded(b, revision, it.Key(), record)
+		last = revision
+		n++
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
 		return fmt.Errorf("store: cannot trim: %w", plain(err))
@@ -336,7 +339,7 @@ func (e *Engine) sweepStep() error {
 
 // deleteSuperseded deletes the records that the change at a trimmed revision made
 // superfluous.
-func deleteSuperseded(b *pebble.Batch, revision uint64, r logRecord) error {
+func deleteSuperseded(b *pebble.Batch, revision uint64, logKey []byte, r logRecord) error {
 	key := string(r.key)
 	for _, space := range []byte{headerSpace, objectSpace} {
 		if r.prev != 0 {
@@ -350,5 +353,5 @@ func deleteSuperseded(b *pebble.Batch, revision uint64, r logRecord) error {
 			}
 		}
 	}
-	return b.SingleDelete(appendLog(nil, revision), nil)
+	return b.SingleDelete(logKey, nil)
 }

@@ -25,19 +25,19 @@ import (
 //  5. The publisher makes it visible and announces it, after or together with
 //     all earlier ones.
 func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error) {
-	if err := checkKey(key); err != nil {
+	if err := CheckKey(key); err != nil {
 		return Entry{}, err
 	}
-	if !e.gate.enter() {
-		return Entry{}, ErrClosed
-	}
-	in := stay{&e.gate, true}
-	defer in.leave()
-	lock, err := e.locks.acquire(ctx, key)
+	in, err := e.begin()
 	if err != nil {
 		return Entry{}, err
 	}
-	defer e.locks.release(key, lock)
+	defer in.leave()
+	lock, err := e.locks.Acquire(ctx, key)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer e.locks.Release(key, lock)
 	if err := e.broken(); err != nil {
 		return Entry{}, err
 	}
@@ -49,7 +49,7 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := checkWrite(key, w, current); err != nil {
+	if err := CheckWrite(key, w, current); err != nil {
 		return Entry{}, err
 	}
 	if w.Op == 0 {
@@ -68,8 +68,19 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	return e.handed(p.change.Entry, nil)
 }
 
-// checkWrite refuses writes that contradict the current state.
-func checkWrite(key string, w Write, current *Entry) error {
+// begin lets a transaction in, which has to leave. Errors: ErrReplica, ErrClosed.
+func (e *Engine) begin() (stay, error) {
+	if e.cfg.Replica {
+		return stay{}, ErrReplica
+	}
+	if !e.gate.enter() {
+		return stay{}, ErrClosed
+	}
+	return stay{&e.gate, true}, nil
+}
+
+// CheckWrite refuses writes that contradict the current state of a key.
+func CheckWrite(key string, w Write, current *Entry) error {
 	switch w.Op {
 	case 0:
 		return nil
@@ -96,20 +107,20 @@ func checkWrite(key string, w Write, current *Entry) error {
 // UpdateAll implements Store. The steps are those of Update; the locks are taken in the
 // order of keys, so that two calls never wait for each other.
 func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current []*Entry) ([]Write, error)) ([]Entry, error) {
-	if !e.gate.enter() {
-		return nil, ErrClosed
+	in, err := e.begin()
+	if err != nil {
+		return nil, err
 	}
-	in := stay{&e.gate, true}
 	defer in.leave()
 	for _, key := range slices.Sorted(slices.Values(keys)) {
-		if err := checkKey(key); err != nil {
+		if err := CheckKey(key); err != nil {
 			return nil, err
 		}
-		lock, err := e.locks.acquire(ctx, key)
+		lock, err := e.locks.Acquire(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		defer e.locks.release(key, lock)
+		defer e.locks.Release(key, lock)
 	}
 	if err := e.broken(); err != nil {
 		return nil, err
@@ -129,7 +140,7 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 	}
 	var made []*pending
 	for i, w := range writes {
-		if err := checkWrite(keys[i], w, current[i]); err != nil {
+		if err := CheckWrite(keys[i], w, current[i]); err != nil {
 			return nil, err
 		}
 		if w.Op == 0 {
@@ -229,6 +240,16 @@ func (e *Engine) commit(ctx context.Context, all ...*pending) error {
 
 // setChange adds the records of a change to a batch.
 func setChange(b *pebble.Batch, p *pending) error {
+	if err := setVersion(b, p); err != nil {
+		return err
+	}
+	var scratch [keyScratch]byte
+	k := appendLogOf(scratch[:0], p.change.Entry.Revision, p.place)
+	return b.Set(k, appendRecord(k[len(k):], p.change.Op, p.change.Prev.Revision, p.change.Entry.Key), nil)
+}
+
+// setVersion adds the records of the version that a change writes to a batch.
+func setVersion(b *pebble.Batch, p *pending) error {
 	c := p.change
 	var scratch [keyScratch]byte
 	k := appendChange(scratch[:0], objectSpace, c.Entry.Key, c.Entry.Revision, c.Op)
@@ -240,11 +261,7 @@ func setChange(b *pebble.Batch, p *pending) error {
 		header = nil
 	}
 	k[0] = headerSpace
-	if err := b.Set(k, p.sealed(headerSpace, header), nil); err != nil {
-		return err
-	}
-	k = appendLog(scratch[:0], c.Entry.Revision)
-	return b.Set(k, appendRecord(k[len(k):], c.Op, c.Prev.Revision, c.Entry.Key), nil)
+	return b.Set(k, p.sealed(headerSpace, header), nil)
 }
 
 // keyScratch is the size of a buffer for the tree's key of most objects.

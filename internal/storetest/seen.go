@@ -86,7 +86,9 @@ func testCollections(t *testing.T, h Harness) {
 	shop := store.Seen{Key: "things/shop/", Revision: s.Current(), Collection: true}
 	Put(t, s, "things/shop/a", 2)
 	Delete(t, s, "things/shop/a", 3)
-	Put(t, s, "things/shop/deeper/b", 4)
+	if !h.Remote {
+		Put(t, s, "things/shop/deeper/b", 4)
+	}
 	Put(t, s, "things/c", 5)
 	if err := putSeen(s, "one", shop); err != nil {
 		t.Errorf("nothing was created in the collection: %v", err)

@@ -26,6 +26,10 @@ type Harness struct {
 	// Trim makes a revision the oldest one kept. Errors: *store.FutureError,
 	// store.ErrClosed.
 	Trim func(ctx context.Context, s store.Store, upTo uint64) error
+	// Remote says that the values lie in another process, as in etcd: the writes of one
+	// transaction have one revision, values are small, and a key below a collection counts as
+	// one in it.
+	Remote bool
 	// Check reports the defects of the store's data; nil for no check.
 	Check func(ctx context.Context, s store.Store, report func(problem string)) error
 }

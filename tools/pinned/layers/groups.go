@@ -20,7 +20,7 @@ var groups = []group{
 	{"requests", "from the path to the answer", 1, 0, 12,
 		in(rooms, "serve", "endpoints", "verbs", "request", "extensions", "outbound", "stream", "conns", "health")},
 	{"background", "what the server does by itself", 2, 0, 12,
-		in(rooms, "background", "kinds/custom", "operate")},
+		in(rooms, "background", "kinds/custom", "operate", "registry")},
 	{"policies and webhooks", "admission by stored objects", 3, 0, 6,
 		in(rooms, "admission/policies", "admission/webhooks", "admission/matching", "admission/quota")},
 	{"identity", "users, their rights and shares", 3, 6, 12,
@@ -38,14 +38,15 @@ var groups = []group{
 	{"generated", "from the documents", 7, 4, 8,
 		in(engines, "gen/catalog", "gen/openapi", "gen/gates", "gen/*/*")},
 	{"engines", "in internal/: one subject each, without knowledge of the server", 8, 0, 12,
-		append(in(engines, "gen/profile"), in(engines, "*")...)},
+		append(in(engines, "gen/profile"), in(engines, "*", "store/etcd")...)},
 }
 
 // notDrawn are the packages outside of the boxes: for tests, for other programs, the documents
 // and their compiler.
 var notDrawn = []string{"openapi", "schemas", "client", "gen/client", "gen/*/*", "value", "object", "kit/*", "nodeapi", "examples/*",
 	"generator", "generator/*", "generator/*/*", "internal/sbom", "internal/storetest", "internal/storetest/*", "internal/authztest",
-	"internal/streamtest", "internal/history", "internal/lint", "internal/measured", "server/internal/harness", "server/internal/identity", "tools/bench/*"}
+	"internal/streamtest", "internal/history", "internal/lint",
+	"internal/measured", "internal/etcdtest", "server/internal/harness", "server/internal/identity", "tools/bench/*"}
 
 func in(folder string, names ...string) (packages []string) {
 	for _, name := range names {

@@ -1,0 +1,242 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Config says where etcd is, and where its replica.
+type Config struct {
+	// Endpoints are the URLs of etcd's members.
+	Endpoints []string
+	// TLS has the authorities of etcd and the certificate of the client; nil for none.
+	TLS *tls.Config
+	// Prefix is the beginning of all keys, without a slash at its end: "/registry".
+	Prefix string
+	// Form is how objects lie in etcd.
+	Form Form
+	// Replica is the place of the replica, and its bounds.
+	Replica store.Config
+	// Timeout bounds one question to etcd. 0 means 5 s.
+	Timeout time.Duration
+	// Logger receives warnings and errors; nil means none.
+	Logger *slog.Logger
+}
+
+// Engine is the Store that keeps everything in etcd. Open makes one.
+//
+// Invariants: only follow writes the replica, so that its revisions only rise. The lock of a key
+// saves evaluations that other writes of this server would make useless; what is written depends
+// on the comparisons of the transaction alone.
+type Engine struct {
+	cfg     Config
+	client  *clientv3.Client
+	replica *store.Engine
+	locks   store.KeyLocks
+	newest  newest
+	writing writing
+	health  health
+	nudges  chan struct{} // from reads that wait for a revision
+
+	stop    context.CancelFunc
+	stopped chan struct{} // closed when follow has ended
+	once    sync.Once
+	err     error // of Close
+}
+
+var _ store.Store = (*Engine)(nil)
+
+// dialTimeout bounds the connection to a member, keepAlive finds dead connections.
+const (
+	dialTimeout      = 5 * time.Second
+	keepAlive        = 30 * time.Second
+	keepAliveTimeout = 10 * time.Second
+	usualTimeout     = 5 * time.Second
+)
+
+// Open connects to etcd and follows it into the replica. It returns when the replica has the state
+// of the moment in which Open began. Errors: those of the connection, in words that name the
+// setting; those of the replica's folder.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	e, err := connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.open(ctx); err != nil {
+		return nil, errors.Join(err, e.client.Close())
+	}
+	return e, nil
+}
+
+// connect makes the client. It does not wait for a connection.
+func connect(cfg Config) (*Engine, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = usualTimeout
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: cfg.Endpoints, TLS: cfg.TLS, DialTimeout: dialTimeout,
+		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveTimeout, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, fmt.Errorf("etcd: the URLs of its members are wrong: %w", err)
+	}
+	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), stopped: make(chan struct{})}, nil
+}
+
+func (e *Engine) open(ctx context.Context) error {
+	at, err := e.greet(ctx)
+	if err != nil {
+		return err
+	}
+	if err := e.openReplica(ctx, at); err != nil {
+		return err
+	}
+	following, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	e.newest.init(e)
+	go e.follow(following)
+	if err := e.reach(ctx, at.revision); err != nil {
+		return errors.Join(err, e.Close())
+	}
+	return nil
+}
+
+// greeting is the answer of etcd to the first questions.
+type greeting struct {
+	source   string // the cluster and the prefix
+	revision uint64
+}
+
+// greet asks etcd who it is, and refuses members that are too old.
+func (e *Engine) greet(ctx context.Context) (greeting, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+	defer cancel()
+	status, err := e.client.Status(ctx, e.cfg.Endpoints[0])
+	if err != nil {
+		return greeting{}, fmt.Errorf("etcd: %s does not answer: %w; compare its URL, the authorities of its certificate, and the certificate of the client", e.cfg.Endpoints[0], err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(status.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 5 {
+		return greeting{}, fmt.Errorf("etcd: %s is of release %q; 3.5 is the oldest one that works", e.cfg.Endpoints[0], status.Version)
+	}
+	now, err := e.client.Get(ctx, e.cfg.Prefix+"/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	if err != nil {
+		return greeting{}, fmt.Errorf("etcd: keys below %s cannot be read: %w", e.cfg.Prefix, err)
+	}
+	return greeting{fmt.Sprintf("%016x %s", now.Header.ClusterId, e.cfg.Prefix), uint64(now.Header.Revision)}, nil
+}
+
+// openReplica opens the replica, or makes it anew when it is of another cluster or from the future
+// of one that was restored from a backup.
+func (e *Engine) openReplica(ctx context.Context, at greeting) (err error) {
+	e.cfg.Replica.Replica = true
+	if e.replica, err = store.Open(e.cfg.Replica); err != nil {
+		return err
+	}
+	source, err := e.replica.Source()
+	if err == nil && source != "" && (source != at.source || e.replica.Current() > at.revision) {
+		e.cfg.Logger.Warn("etcd: the replica is not one of this etcd's state, it is made anew", "replica", source, "revision", e.replica.Current(),
+			"etcd", at.source, "newest", at.revision)
+		source = ""
+	}
+	if err != nil || source != "" {
+		return err
+	}
+	if err := e.replica.Close(); err != nil {
+		return err
+	}
+	if err := e.cfg.Replica.Remove(); err != nil {
+		return err
+	}
+	if e.replica, err = store.Open(e.cfg.Replica); err != nil {
+		return err
+	}
+	if err := e.load(ctx, at); err != nil {
+		return errors.Join(err, e.replica.Close())
+	}
+	return nil
+}
+
+// Close implements store.Store.
+func (e *Engine) Close() error {
+	e.once.Do(func() {
+		e.writing.close()
+		e.stop()
+		<-e.stopped
+		e.err = errors.Join(e.replica.Close(), e.client.Close())
+	})
+	return e.err
+}
+
+// place is the key in etcd of a key.
+func (e *Engine) place(key string) string { return e.cfg.Prefix + e.cfg.Form.Place(key) }
+
+// key is the key of a place in etcd.
+func (e *Engine) key(place []byte) (string, bool) {
+	rest, ok := strings.CutPrefix(string(place), e.cfg.Prefix)
+	if !ok {
+		return "", false
+	}
+	return e.cfg.Form.Key(rest)
+}
+
+// Current implements store.Revisions: the newest revision that the replica has.
+func (e *Engine) Current() uint64 { return e.replica.Current() }
+
+// Oldest implements store.Revisions.
+func (e *Engine) Oldest() uint64 { return e.replica.Oldest() }
+
+// WaitFor implements store.Revisions.
+func (e *Engine) WaitFor(ctx context.Context, revision uint64) error { return e.reach(ctx, revision) }
+
+// At implements store.Snapshots. The newest state is that of etcd when At was called, or a later
+// one.
+func (e *Engine) At(ctx context.Context, at uint64) (store.Reader, error) {
+	if at == 0 {
+		if err := e.newest.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return e.replica.At(ctx, at)
+}
+
+// Get implements store.Snapshots.
+func (e *Engine) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := e.newest.wait(ctx); err != nil {
+		return store.Entry{}, err
+	}
+	return e.replica.Get(ctx, key)
+}
+
+// Trim removes the history of the replica before a revision: see store.Engine.Trim.
+func (e *Engine) Trim(ctx context.Context, upTo uint64) error { return e.replica.Trim(ctx, upTo) }
+
+// Check reports the defects of the replica: see store.Engine.Check.
+func (e *Engine) Check(ctx context.Context, report func(problem string)) error {
+	return e.replica.Check(ctx, report)
+}
+
+// Changes implements store.Feed.
+func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit func(c *store.Change) bool) (uint64, error) {
+	return e.replica.Changes(ctx, prefix, after, visit)
+}
+
+// Subscribe implements store.Feed.
+func (e *Engine) Subscribe(turn store.Turn, fn func([]*store.Change)) (current uint64, cancel func()) {
+	return e.replica.Subscribe(turn, fn)
+}
+
+// Healthy implements store.Store.
+func (e *Engine) Healthy() error { return errors.Join(e.replica.Healthy(), e.health.failure()) }

@@ -1,0 +1,202 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Pauses between attempts to follow etcd.
+const (
+	firstPause   = 50 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// errCompacted: etcd no longer has the changes that the replica lacks.
+var errCompacted = errors.New("etcd: the changes since the replica's revision are compacted")
+
+// follow writes etcd's changes into the replica until ctx ends.
+func (e *Engine) follow(ctx context.Context) {
+	defer close(e.stopped)
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
+		before := e.replica.Current()
+		err := e.watch(ctx)
+		if errors.Is(err, errCompacted) {
+			err = e.catchUp(ctx)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		e.health.fail(err)
+		e.cfg.Logger.Warn("etcd: the replica does not follow, and tries again", "revision", e.replica.Current(), "error", err)
+		if e.replica.Current() > before {
+			pause = firstPause
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// watch follows one watch of etcd to its end. The watch has no revision twice and none in parts.
+func (e *Engine) watch(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	go e.askForProgress(ctx)
+	events := e.client.Watch(ctx, e.cfg.Prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(int64(e.replica.Current())+1),
+		clientv3.WithFragment(), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
+	for r := range events {
+		switch err := r.Err(); {
+		case r.CompactRevision > 0:
+			return errCompacted
+		case err != nil:
+			return err
+		case r.IsProgressNotify():
+			e.replica.Advance(uint64(r.Header.Revision))
+		case len(r.Events) > 0:
+			if err := e.apply(r.Events); err != nil {
+				return err
+			}
+		}
+		e.health.follows()
+	}
+	return errors.New("etcd: the watch has ended")
+}
+
+// askForProgress has etcd tell, when a read waits, the revision up to which the watch has all
+// changes. It ends with the watch.
+func (e *Engine) askForProgress(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.nudges:
+			_ = e.client.RequestProgress(ctx) // the read asks again
+		}
+	}
+}
+
+// apply writes events into the replica.
+func (e *Engine) apply(events []*clientv3.Event) error {
+	all := make([]store.Followed, 0, len(events))
+	latest := map[string]store.Entry{} // written by these events
+	for _, event := range events {
+		key, ok := e.key(event.Kv.Key)
+		if !ok {
+			continue
+		}
+		f := store.Followed{Key: key, Revision: uint64(event.Kv.ModRevision), Delete: event.Type == clientv3.EventTypeDelete}
+		var err error
+		if !f.Delete {
+			if f.Value, err = e.cfg.Form.Decode(key, event.Kv.Value); err != nil {
+				e.cfg.Logger.Error("etcd: a value cannot be read and is not shown", "key", string(event.Kv.Key), "revision", f.Revision, "error", err)
+				f.Delete = true // the state before is not shown either
+			}
+		}
+		if f.Delete {
+			if f.Value, ok, err = e.last(key, latest); err != nil {
+				return err
+			}
+		}
+		if !ok {
+			continue // its value could not be read, so it was never there
+		}
+		latest[key] = store.Entry{Key: key, Revision: f.Revision, Value: store.Splice(f.Value, f.Revision)}
+		if f.Delete {
+			latest[key] = store.Entry{}
+		}
+		all = append(all, f)
+	}
+	return e.replica.Replicate(all)
+}
+
+// last is the final state of a key that is deleted; ok is false when the replica lacks the key.
+func (e *Engine) last(key string, latest map[string]store.Entry) (v store.Value, ok bool, err error) {
+	entry, known := latest[key]
+	if !known {
+		if entry, err = e.replica.Get(context.Background(), key); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return v, false, err
+		}
+	}
+	if entry.Key == "" {
+		return v, false, nil
+	}
+	v, err = e.cfg.Form.Last(entry)
+	return v, true, err
+}
+
+// load fills an empty replica with the state of etcd at a revision.
+func (e *Engine) load(ctx context.Context, at greeting) error {
+	return e.replica.Load(at.revision, at.source, func(put func(string, uint64, store.Value) error) error {
+		return e.list(ctx, at.revision, false, func(kv keyValue) error {
+			if kv.key == "" {
+				return nil
+			}
+			v, err := e.cfg.Form.Decode(kv.key, kv.Value)
+			if err != nil {
+				e.cfg.Logger.Error("etcd: a value cannot be read and is not shown", "key", string(kv.Key), "revision", kv.ModRevision, "error", err)
+				return nil
+			}
+			return put(kv.key, uint64(kv.ModRevision), v)
+		})
+	})
+}
+
+// pageSize is the number of keys that one question of a list asks for.
+const pageSize = 500
+
+// list visits the keys of the form at a revision, in the order of their places. A key of others has
+// no key in the store.
+func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit func(keyValue) error) error {
+	from, end := e.cfg.Prefix+"/", clientv3.GetPrefixRangeEnd(e.cfg.Prefix+"/")
+	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(int64(revision)), clientv3.WithLimit(pageSize)}
+	if keysOnly {
+		options = append(options, clientv3.WithKeysOnly())
+	}
+	for {
+		page, err := e.client.Get(ctx, from, options...)
+		if err != nil {
+			return fmt.Errorf("etcd: the state at revision %d cannot be read: %w", revision, err)
+		}
+		for _, kv := range page.Kvs {
+			key, _ := e.key(kv.Key)
+			if err := visit(keyValue{kv, key}); err != nil {
+				return err
+			}
+			from = string(kv.Key) + "\x00"
+		}
+		if !page.More {
+			return nil
+		}
+	}
+}
+
+// health is how well the replica follows. It is safe for concurrent use.
+type health struct {
+	mu     sync.Mutex
+	failed error // why the replica does not follow; nil while it does
+}
+
+func (h *health) follows() { h.fail(nil) }
+
+func (h *health) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failed = err
+}
+
+func (h *health) failure() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.failed == nil {
+		return nil
+	}
+	return fmt.Errorf("etcd: the replica does not follow: %w", h.failed)
+}

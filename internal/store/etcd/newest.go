@@ -1,0 +1,123 @@
+package etcd
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// newest finds the revision of etcd's newest state for reads.
+//
+// Invariant: the answer that a read waits for is to a question that was asked after the read began.
+// A read that begins while a question is under way joins the next one, with all others that do.
+type newest struct {
+	engine *Engine
+
+	mu     sync.Mutex
+	asking bool
+	next   *question // of the reads that have begun since the last question was asked; nil for none
+}
+
+// question is one question to etcd.
+type question struct {
+	answered chan struct{}
+	revision uint64
+	err      error
+}
+
+func (n *newest) init(e *Engine) { n.engine = e }
+
+// wait returns when the replica has the state that etcd has now, or a newer one.
+func (n *newest) wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q := n.join()
+	select {
+	case <-q.answered:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if q.err != nil {
+		return q.err
+	}
+	return n.engine.reach(ctx, q.revision)
+}
+
+// join is the next question, which is asked soon.
+func (n *newest) join() *question {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.next == nil {
+		n.next = &question{answered: make(chan struct{})}
+	}
+	if !n.asking {
+		n.asking = true
+		go n.ask()
+	}
+	return n.next
+}
+
+// ask asks one question after the other, as long as reads wait for some.
+func (n *newest) ask() {
+	for {
+		n.mu.Lock()
+		q := n.next
+		n.next = nil
+		n.asking = q != nil
+		n.mu.Unlock()
+		if q == nil {
+			return
+		}
+		q.revision, q.err = n.engine.revision()
+		close(q.answered)
+	}
+}
+
+// revision is the revision of etcd's newest state.
+func (e *Engine) revision() (uint64, error) {
+	select {
+	case <-e.stopped:
+		return 0, store.ErrClosed
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.Timeout)
+	defer cancel()
+	r, err := e.client.Get(ctx, e.cfg.Prefix, clientv3.WithCountOnly())
+	if err != nil {
+		return 0, e.plain(err)
+	}
+	return uint64(r.Header.Revision), nil
+}
+
+// nudgeAfter is the time after which a wait for a revision asks etcd for its progress: others than
+// servers may have moved the revision, by keys that the replica does not follow.
+const nudgeAfter = 20 * time.Millisecond
+
+// reach returns when the replica has a revision.
+func (e *Engine) reach(ctx context.Context, revision uint64) error {
+	for e.replica.Current() < revision {
+		soon, cancel := context.WithTimeout(ctx, nudgeAfter)
+		err := e.replica.WaitFor(soon, revision)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case soon.Err() == nil: // it is the store's
+			return err
+		}
+		select {
+		case <-e.stopped:
+			return store.ErrClosed
+		case e.nudges <- struct{}{}:
+		default: // one is on its way
+		}
+	}
+	return nil
+}

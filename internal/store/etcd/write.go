@@ -1,0 +1,226 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Update implements store.Transactions.
+func (e *Engine) Update(ctx context.Context, key string, fn func(current *store.Entry) (store.Write, error)) (store.Entry, error) {
+	all, err := e.UpdateAll(ctx, []string{key}, func(current []*store.Entry) ([]store.Write, error) {
+		w, err := fn(current[0])
+		return []store.Write{w}, err
+	})
+	if err != nil {
+		return store.Entry{}, err
+	}
+	return all[0], nil
+}
+
+// UpdateAll implements store.Transactions. All writes have one revision.
+func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current []*store.Entry) ([]store.Write, error)) ([]store.Entry, error) {
+	for _, key := range slices.Sorted(slices.Values(keys)) {
+		if err := store.CheckKey(key); err != nil {
+			return nil, err
+		}
+		lock, err := e.locks.Acquire(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		defer e.locks.Release(key, lock)
+	}
+	var before []*store.Entry // of the attempt before, which failed
+	for confirmed := false; ; {
+		current, err := e.current(ctx, keys)
+		if err != nil {
+			return nil, err
+		}
+		if before != nil && slices.EqualFunc(before, current, sameRevision) {
+			return nil, fmt.Errorf("etcd: %s has a value there that cannot be read, see the log; remove it", strings.Join(keys, " or "))
+		}
+		writes, err := fn(current)
+		if !confirmed && (err != nil || !writesAny(writes)) {
+			// The decision has no transaction that compares what it depends on.
+			if err := e.newest.wait(ctx); err != nil {
+				return nil, err
+			}
+			confirmed = true
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries, again, err := e.commit(ctx, keys, current, writes)
+		if !again {
+			return entries, err
+		}
+		confirmed, before = true, current
+	}
+}
+
+// sameRevision reports whether two entries of a key are one, or both missing.
+func sameRevision(a, b *store.Entry) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Revision == b.Revision
+}
+
+func writesAny(writes []store.Write) bool {
+	return slices.ContainsFunc(writes, func(w store.Write) bool { return w.Op != 0 })
+}
+
+// current reads the entries of keys from the replica; nil for keys without one.
+func (e *Engine) current(ctx context.Context, keys []string) ([]*store.Entry, error) {
+	all := make([]*store.Entry, len(keys))
+	for i, key := range keys {
+		switch entry, err := e.replica.Get(ctx, key); {
+		case err == nil:
+			all[i] = &entry
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// commit performs writes as one transaction. again says that a key has changed since it was read:
+// the writes have to be decided again, on the state that the replica has by now.
+func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Entry, writes []store.Write) (entries []store.Entry, again bool, err error) {
+	entries = make([]store.Entry, len(keys))
+	var compared []clientv3.Cmp
+	var operations, otherwise []clientv3.Op
+	for i, w := range writes {
+		if current[i] != nil {
+			entries[i] = *current[i]
+		}
+		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(keys[i])), "=", int64(entries[i].Revision)))
+		otherwise = append(otherwise, clientv3.OpGet(e.place(keys[i]), clientv3.WithKeysOnly()))
+		compared = e.appendSeen(compared, w.Seen)
+		operation, err := e.operation(keys[i], w, current[i])
+		if err != nil {
+			return nil, false, err
+		}
+		if w.Op != 0 {
+			operations = append(operations, operation)
+		}
+	}
+	if len(operations) == 0 {
+		return entries, false, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	if !e.writing.enter() {
+		return nil, false, store.ErrClosed
+	}
+	defer e.writing.leave()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout) // to know whether it was made
+	defer cancel()
+	answer, err := e.client.Txn(ctx).If(compared...).Then(operations...).Else(otherwise...).Commit()
+	if err != nil {
+		return nil, false, e.plain(err)
+	}
+	if err := e.reach(ctx, uint64(answer.Header.Revision)); err != nil {
+		return nil, false, fmt.Errorf("etcd: the write was made at revision %d, which the replica does not reach: %w", answer.Header.Revision, err)
+	}
+	if !answer.Succeeded {
+		return nil, e.changed(answer, entries), store.ErrChanged
+	}
+	for i, w := range writes {
+		if w.Op != 0 {
+			entries[i] = store.Entry{Key: keys[i], Revision: uint64(answer.Header.Revision)}
+			entries[i].Value = store.Splice(w.Value, entries[i].Revision)
+		}
+	}
+	return entries, false, nil
+}
+
+// changed reports whether a transaction failed because of its keys, not of its read set alone.
+func (e *Engine) changed(answer *clientv3.TxnResponse, before []store.Entry) bool {
+	for i, r := range answer.Responses {
+		var found uint64
+		if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
+			found = uint64(kvs[0].ModRevision)
+		}
+		if found != before[i].Revision {
+			return true
+		}
+	}
+	return false
+}
+
+// operation is the part of a transaction that performs a write.
+func (e *Engine) operation(key string, w store.Write, current *store.Entry) (clientv3.Op, error) {
+	if err := store.CheckWrite(key, w, current); err != nil || w.Op == 0 {
+		return clientv3.Op{}, err
+	}
+	if w.Op == store.OpDelete {
+		return clientv3.OpDelete(e.place(key)), nil
+	}
+	data, err := e.cfg.Form.Encode(key, w.Value)
+	if err != nil {
+		return clientv3.Op{}, err
+	}
+	return clientv3.OpPut(e.place(key), string(data)), nil
+}
+
+// appendSeen adds the comparisons of a read set.
+func (e *Engine) appendSeen(compared []clientv3.Cmp, seen []store.Seen) []clientv3.Cmp {
+	for _, s := range seen {
+		if s.Collection {
+			compared = append(compared, clientv3.Compare(clientv3.CreateRevision(e.place(s.Key)).WithPrefix(), "<", int64(s.Revision)+1))
+			continue
+		}
+		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(s.Key)), "=", int64(s.Revision)))
+	}
+	return compared
+}
+
+// writing counts the transactions under way, so that Close can wait for them.
+type writing struct {
+	mu     sync.Mutex
+	closed bool
+	all    sync.WaitGroup
+}
+
+// enter reports whether a transaction may begin; then leave has to be called.
+func (w *writing) enter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.all.Add(1)
+	}
+	return !w.closed
+}
+
+func (w *writing) leave() { w.all.Done() }
+
+func (w *writing) close() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.all.Wait()
+}
+
+// plain is an error of etcd in the store's terms.
+func (e *Engine) plain(err error) error {
+	switch {
+	case errors.Is(err, rpctypes.ErrNoSpace), errors.Is(err, rpctypes.ErrGRPCNoSpace):
+		return fmt.Errorf("%w: etcd has raised the alarm NOSPACE: compact and defragment it, then disarm the alarm", store.ErrFull)
+	case errors.Is(err, clientv3.ErrNoAvailableEndpoints):
+		return fmt.Errorf("etcd: no member answers: %w", err)
+	}
+	select {
+	case <-e.stopped:
+		return store.ErrClosed
+	default:
+		return fmt.Errorf("etcd: %w", err)
+	}
+}

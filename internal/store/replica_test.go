@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// openReplica opens a replica on a file system.
+func openReplica(t *testing.T, fs vfs.FS) *Engine {
+	t.Helper()
+	e, err := Open(Config{Dir: "replica", FS: fs, Replica: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// checked closes an engine in which nothing may be wrong.
+func checked(t *testing.T, e *Engine) {
+	t.Helper()
+	if err := e.Check(t.Context(), func(problem string) { t.Errorf("check: %s", problem) }); err != nil {
+		t.Error(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// numbered is a value with a place for the revision.
+func numbered(n int) Value {
+	body := fmt.Sprintf(`{"n":%d,"rev":""}`, n)
+	return Value{Meta: fmt.Appendf(nil, "meta-%d", n), Body: []byte(body), RevisionAt: len(body) - 2}
+}
+
+// shows compares the newest entries of a replica, and its changes after a revision.
+func shows(t *testing.T, e *Engine, after uint64, entries, changes []string) {
+	t.Helper()
+	r, err := e.At(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	var got []string
+	if err := r.Scan(t.Context(), "", "", func(e *Entry) bool {
+		got = append(got, fmt.Sprintf("%s@%d=%s %s", e.Key, e.Revision, e.Meta, e.Body))
+		return true
+	}); err != nil || !slices.Equal(got, entries) {
+		t.Errorf("entries %q, %v\nexpected %q", got, err, entries)
+	}
+	got = nil
+	if _, err := e.Changes(t.Context(), "", after, func(c *Change) bool {
+		got = append(got, fmt.Sprintf("%d %s@%d after %d: %s", c.Op, c.Entry.Key, c.Entry.Revision, c.Prev.Revision, c.Entry.Body))
+		return false // a revision is shown whole all the same
+	}); err != nil || !slices.Equal(got, changes) {
+		t.Errorf("changes %q, %v\nexpected %q", got, err, changes)
+	}
+}
+
+func TestReplicaFollows(t *testing.T) {
+	fs := vfs.NewMem()
+	e := openReplica(t, fs)
+	if _, err := e.Update(t.Context(), "a", func(*Entry) (Write, error) { return Write{}, nil }); !errors.Is(err, ErrReplica) {
+		t.Errorf("a transaction gives %v", err)
+	}
+	if err := e.Load(7, "source", func(put func(string, uint64, Value) error) error {
+		return errors.Join(put("a", 3, numbered(1)), put("b", 7, numbered(2)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if source, err := e.Source(); source != "source" || err != nil || e.Current() != 7 || e.Oldest() != 7 {
+		t.Errorf("source %q, %v, current %d, oldest %d", source, err, e.Current(), e.Oldest())
+	}
+	var heard []string
+	_, cancel := e.Subscribe(States, func(all []*Change) {
+		for _, c := range all {
+			heard = append(heard, fmt.Sprintf("%s@%d", c.Entry.Key, c.Entry.Revision))
+		}
+	})
+	defer cancel()
+	if err := e.Replicate([]Followed{{Key: "a", Revision: 9, Value: numbered(3)}, {Key: "b", Revision: 9, Delete: true, Value: numbered(2)},
+		{Key: "c", Revision: 9, Value: numbered(4)}, {Key: "nothing", Revision: 12, Delete: true}, {Key: "a", Revision: 12, Value: numbered(5)}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a@9", "b@9", "c@9", "a@12"}; !slices.Equal(heard, want) {
+		t.Errorf("heard %q, expected %q", heard, want)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- e.WaitFor(t.Context(), 20) }()
+	e.Advance(20)
+	if err := <-waited; err != nil || e.Current() != 20 {
+		t.Errorf("%v at %d", err, e.Current())
+	}
+	if err := e.Replicate([]Followed{{Key: "a", Revision: 20, Value: numbered(6)}}); err == nil {
+		t.Error("a revision is followed twice")
+	}
+	entries := []string{`a@12=meta-5 {"n":5,"rev":"12"}`, `c@9=meta-4 {"n":4,"rev":"9"}`}
+	changes := []string{`2 a@9 after 3: {"n":3,"rev":"9"}`, `3 b@9 after 7: {"n":2,"rev":"9"}`, `1 c@9 after 0: {"n":4,"rev":"9"}`}
+	shows(t, e, 7, entries, changes)
+	checked(t, e)
+
+	e = openReplica(t, fs)
+	if e.Current() != 12 {
+		t.Errorf("after a restart the current revision is %d", e.Current())
+	}
+	shows(t, e, 7, entries, changes)
+	if err := e.Trim(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	shows(t, e, 9, entries, []string{`2 a@12 after 9: {"n":5,"rev":"12"}`})
+	checked(t, e)
+}
+
+// TestReplicaEqualsItsSource follows a store with random writes, in groups of random sizes, and
+// is compared with it at revisions of the past.
+func TestReplicaEqualsItsSource(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	source, err := Open(Config{Dir: "source", FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openReplica(t, vfs.NewMem())
+	if err := e.Load(1, "source", func(func(string, uint64, Value) error) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 400 {
+		randomly(t, source, r, i)
+	}
+	for at := uint64(0); at < source.Current(); {
+		var group []Followed
+		last := at + 1 + r.Uint64N(20)
+		if _, err := source.Changes(t.Context(), "", at, func(c *Change) bool {
+			f := Followed{Key: c.Entry.Key, Revision: 10 * c.Entry.Revision, Delete: c.Op == OpDelete, Value: c.Entry.Value}
+			f.Value.RevisionAt = -1
+			group = append(group, f)
+			at = c.Entry.Revision
+			return at < last
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Replicate(group); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 40 {
+		at := 1 + r.Uint64N(source.Current())
+		if want, got := stateAt(t, source, at, 10), stateAt(t, e, 10*at, 1); !slices.Equal(got, want) {
+			t.Errorf("at %d the replica has %q, its source %q", at, got, want)
+		}
+	}
+	checked(t, e)
+	checked(t, source)
+}
+
+// randomly creates, updates or deletes one of ten keys.
+func randomly(t *testing.T, e *Engine, r *rand.Rand, n int) {
+	t.Helper()
+	deletes := r.IntN(3) == 0
+	if _, err := e.Update(context.Background(), fmt.Sprintf("k/%d", r.IntN(10)), func(current *Entry) (Write, error) {
+		switch {
+		case current == nil:
+			return Write{Op: OpCreate, Value: Value{Body: fmt.Appendf(nil, "%d", n), RevisionAt: -1}}, nil
+		case deletes:
+			return Write{Op: OpDelete, Value: Value{Body: current.Body, RevisionAt: -1}}, nil
+		}
+		return Write{Op: OpUpdate, Value: Value{Body: fmt.Appendf(nil, "%d", n), RevisionAt: -1}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stateAt is the state of a store at a revision, with revisions multiplied.
+func stateAt(t *testing.T, e *Engine, at, times uint64) (all []string) {
+	t.Helper()
+	view, err := e.At(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = view.Close() }()
+	if err := view.Scan(t.Context(), "", "", func(e *Entry) bool {
+		all = append(all, fmt.Sprintf("%s@%d=%s", e.Key, times*e.Revision, e.Body))
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
