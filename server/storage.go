@@ -5,18 +5,11 @@ import (
 	"context"
 	"os"
 
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
-	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
-	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
-	"github.com/capstan-dev/capstan/server/internal/registry"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -78,25 +71,6 @@ func (s *Server) followEncryption() {
 	}, s.cfg.EncryptionConfigFile)
 }
 
-// ImportStore makes the store of the data directory of c of the objects in etcd, without a server:
-// see operate.Import. from says where etcd is, but for the form of objects.
-func ImportStore(ctx context.Context, c Config, from etcd.Config, leaveOut bool, report func(operate.Imported)) (operate.Imported, error) {
-	c.setDefaults()
-	cipher, err := encryption.Read(c.EncryptionConfigFile, catalog.ResourceOfKey)
-	if err != nil {
-		return operate.Imported{}, err
-	}
-	defer cipher.Close()
-	groups, _, err := c.allGroups(func(string) bool { return false })
-	if err != nil {
-		return operate.Imported{}, err
-	}
-	rows := catalog.New(groups, &metav1.Table)
-	from.Form = registry.New(rows)
-	i := operate.Import{DataDir: c.DataDir, From: from, Kinds: stored.NewKinds(rows.Snapshot()), Cipher: cipher, LeaveOut: leaveOut, Report: report}
-	return i.Run(ctx)
-}
-
 // MigrateStore runs a migration on the store of a data directory without a server of the
 // configuration. Steps are reported at most once a second, problems all; objects that a
 // webhook would have to convert are problems. The next call continues a migration that the
@@ -109,18 +83,12 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 		return err
 	}
 	defer cipher.Close()
-	groups, _, err := c.allGroups(func(string) bool { return false })
+	rows, err := c.rows()
 	if err != nil {
 		return err
 	}
-	snapshot := catalog.New(groups, &metav1.Table).Snapshot()
-	custom := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
-		rows, err := customRows(snapshot, func(document.Value) api.Converter { return conversion.Unreachable{} })
-		if err != nil {
-			return nil, err
-		}
-		return custom.Kinds(ctx, s, definitionsRow(snapshot), rows)
-	}
+	snapshot := rows.Snapshot()
+	custom := func(ctx context.Context, s store.Store) (stored.Kinds, error) { return customKinds(ctx, s, snapshot) }
 	return operate.MigrateStore(ctx, c.DataDir, cipher, stored.NewKinds(snapshot), custom, report)
 }
 

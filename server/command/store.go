@@ -31,7 +31,8 @@ copy them too, or clients that trust them will need new ones.`,
 		Args: commandsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals), p.newStoreImport(signals), newStoreStats())
+	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals),
+		p.newStoreImport(signals), p.newStoreExport(signals), newStoreStats())
 	return cmd
 }
 

@@ -2,9 +2,12 @@ package etcd
 
 import (
 	"context"
+	"errors"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Copy is the state of etcd at one revision, to be copied from there.
+// Copy is the state of etcd at one revision, to be copied from there, or to it while it is empty.
 type Copy struct {
 	engine *Engine
 	at     greeting
@@ -45,6 +48,38 @@ func (c *Copy) Each(ctx context.Context, keysOnly bool, visit func(Item) error) 
 	return c.engine.list(ctx, c.at.revision, keysOnly, func(kv keyValue) error {
 		return visit(Item{string(kv.Key), kv.key, uint64(kv.ModRevision), kv.Value})
 	})
+}
+
+// Fill writes the values of keys in one transaction, which must not exist in etcd yet. At most
+// MostFilled values fit into one, and about a megabyte of them. It returns their revision.
+func (c *Copy) Fill(ctx context.Context, all []Item) (revision uint64, err error) {
+	var absent []clientv3.Cmp
+	var puts []clientv3.Op
+	for _, item := range all {
+		place := c.engine.place(item.Key)
+		absent = append(absent, clientv3.Compare(clientv3.CreateRevision(place), "=", 0))
+		puts = append(puts, clientv3.OpPut(place, string(item.Data)))
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.engine.cfg.Timeout)
+	defer cancel()
+	answer, err := c.engine.client.Txn(ctx).If(absent...).Then(puts...).Commit()
+	switch {
+	case err != nil:
+		return 0, c.engine.plain(err)
+	case !answer.Succeeded:
+		return 0, errors.New("etcd: somebody else writes there; stop what does, and export to an empty prefix")
+	}
+	return uint64(answer.Header.Revision), nil
+}
+
+// MostFilled is the number of values that fit into one transaction of Fill: etcd accepts 128
+// operations.
+const MostFilled = 100
+
+// Advance moves the state to etcd's newest revision, to read what Fill has written.
+func (c *Copy) Advance(ctx context.Context) (err error) {
+	c.at, err = c.engine.greet(ctx)
+	return err
 }
 
 // Close ends the connection.

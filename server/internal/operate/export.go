@@ -1,0 +1,138 @@
+package operate
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/store/etcd"
+	"github.com/capstan-dev/capstan/server/internal/stored"
+)
+
+// Export writes the objects of a stopped server's store into an empty etcd, in the form of
+// kube-apiserver. Names, uids, creation times and owners stay; the resourceVersions are those of
+// etcd.
+type Export struct {
+	Store  *store.Engine
+	To     etcd.Config
+	Kinds  stored.Kinds // all of the store
+	Report func(Exported)
+}
+
+// Exported is the progress of an export.
+type Exported struct {
+	Revision uint64           // of etcd
+	Objects  map[string]int64 // by resource: "core/pods"
+}
+
+// filledBytes is the size of the values from which on a transaction of an export has enough.
+const filledBytes = 1 << 20
+
+// Run exports. Errors: those of both stores, objects that cannot be converted, and a prefix that has
+// keys: after an export that was cut off, those below the prefix have to be deleted.
+func (x *Export) Run(ctx context.Context) (done Exported, err error) {
+	to, err := etcd.OpenCopy(ctx, x.To)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := to.Each(ctx, true, func(item etcd.Item) error {
+		return fmt.Errorf("%s is in etcd already; export to an empty prefix, or delete what is below this one", item.Place)
+	}); err != nil {
+		return done, err
+	}
+	done.Objects = map[string]int64{}
+	sums := map[string][sha256.Size]byte{}
+	batch, size, reported := []etcd.Item(nil), 0, time.Now()
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		if done.Revision, err = to.Fill(ctx, batch); err != nil {
+			return err
+		}
+		batch, size = batch[:0], 0
+		if time.Since(reported) > time.Second {
+			reported = time.Now()
+			x.Report(done)
+		}
+		return nil
+	}
+	if err := x.each(ctx, func(item etcd.Item) error {
+		if len(batch) == etcd.MostFilled || size+len(item.Data) > filledBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		batch, size = append(batch, item), size+len(item.Data)
+		done.Objects[resourceOf(item.Key)]++
+		sums[item.Key] = sha256.Sum256(item.Data)
+		return nil
+	}); err != nil {
+		return done, err
+	}
+	if err := flush(); err != nil {
+		return done, err
+	}
+	return done, x.compare(ctx, to, sums)
+}
+
+// each visits the objects of the store in the form of etcd.
+func (x *Export) each(ctx context.Context, visit func(etcd.Item) error) error {
+	view, err := x.Store.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = view.Close() }()
+	for _, prefix := range slices.Sorted(maps.Keys(x.Kinds)) {
+		var failure error
+		if err := view.Scan(ctx, prefix, "", func(e *store.Entry) bool {
+			var data []byte
+			if data, failure = x.encoded(ctx, x.Kinds[prefix], e); failure == nil {
+				failure = visit(etcd.Item{Key: string([]byte(e.Key)), Data: data})
+			}
+			return failure == nil
+		}); err != nil || failure != nil {
+			return errors.Join(err, failure)
+		}
+	}
+	return nil
+}
+
+// encoded is the form of an object in etcd, as it would be stored today.
+func (x *Export) encoded(ctx context.Context, k *stored.Kind, e *store.Entry) ([]byte, error) {
+	v, same, err := k.Rewrite(ctx, e)
+	if err == nil && same {
+		v, err = x.To.Form.Last(store.Entry{Key: e.Key, Revision: e.Revision, Value: store.Value{Meta: bytes.Clone(e.Meta), Body: bytes.Clone(e.Body)}})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", e.Key, err)
+	}
+	return x.To.Form.Encode(e.Key, v)
+}
+
+// compare reads the values back.
+func (x *Export) compare(ctx context.Context, to *etcd.Copy, sums map[string][sha256.Size]byte) error {
+	if err := to.Advance(ctx); err != nil {
+		return err
+	}
+	if err := to.Each(ctx, false, func(item etcd.Item) error {
+		if sum, ours := sums[item.Key]; !ours || sum != sha256.Sum256(item.Data) {
+			return fmt.Errorf("%s in etcd is not what was exported: somebody else writes there", item.Place)
+		}
+		delete(sums, item.Key)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if len(sums) > 0 {
+		return fmt.Errorf("%d objects are missing in etcd: somebody else deletes there", len(sums))
+	}
+	return nil
+}
