@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
@@ -16,7 +15,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
-	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/options"
@@ -102,23 +100,6 @@ func (c *Config) documents() []api.Documents {
 		all = append(all, c.API.Documents)
 	}
 	return all
-}
-
-// customRows makes rows of definitions, with converters for those that have a webhook.
-func customRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
-	meta, err := definitions.NewMeta(generated.Meta())
-	if err != nil {
-		return nil, err
-	}
-	rows := &definitions.Rows{Meta: meta, Converter: converter}
-	if deployments := snapshot.Resource("apps", "v1", "deployments"); deployments != nil {
-		rows.Scale = *deployments.Subresource("scale")
-	}
-	return rows, nil
-}
-
-func definitionsRow(snapshot *catalog.Snapshot) *catalog.Row {
-	return snapshot.Stored(objects.DefinitionGroup, "customresourcedefinitions")
 }
 
 const (

@@ -110,11 +110,11 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.closeLater(hub.Close)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	s.closeLater(s.headers.Close)
-	rows, err := customRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) })
+	rows, err := custom.NewRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) })
 	if err != nil {
 		return err
 	}
-	definitions, err := custom.Open(ctx, custom.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
+	definitions, err := custom.Open(ctx, custom.Config{Row: custom.Definitions(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
 		Objects: s.objects, Rows: rows, Hub: hub, Logger: s.log, Retry: times.Retry, Idle: times.Types})
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
 )
 
@@ -21,7 +20,7 @@ import (
 // before the first one of Main.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-") {
-		os.Exit(etcdtest.Run(m))
+		os.Exit(m.Run())
 	}
 	fmt.Println("initialized")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')

@@ -31,8 +31,7 @@ copy them too, or clients that trust them will need new ones.`,
 		Args: commandsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals),
-		p.newStoreImport(signals), p.newStoreExport(signals), newStoreStats())
+	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals), newStoreStats())
 	return cmd
 }
 

@@ -1,4 +1,4 @@
-package operate
+package move
 
 import (
 	"bytes"

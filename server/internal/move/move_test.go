@@ -1,4 +1,4 @@
-package command
+package move
 
 import (
 	"bytes"
@@ -23,6 +23,20 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
+func TestMain(m *testing.M) { os.Exit(etcdtest.Run(m)) }
+
+// command runs one command line to its end.
+func command(args ...string) (code int, stdout, stderr string) {
+	var out bytes.Buffer
+	cmd := newCommand()
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	if err := cmd.ExecuteContext(context.Background()); err != nil {
+		return 1, out.String(), err.Error()
+	}
+	return 0, out.String(), ""
+}
+
 // line is an object that was recorded at a kube-apiserver with its etcd.
 type line struct {
 	Place, Key string
@@ -33,7 +47,7 @@ type line struct {
 // recorded are the objects that were recorded of all built-in kinds, and some custom ones.
 func recorded(t *testing.T) (all []line) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "internal", "registry", "testdata", "reference.jsonl"))
+	text, err := os.ReadFile(filepath.Join("..", "registry", "testdata", "reference.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +92,7 @@ func TestImportFromEtcd(t *testing.T) {
 		places[l.Place] = string(l.Value)
 	}
 	revisions := filled(t, url, places)
-	code, out, stderr := command("store", "import", "--from-etcd="+url, "--data-dir="+dir)
+	code, out, stderr := command("import", "--etcd="+url, "--data-dir="+dir)
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("has the state of revision %d; 1 keys are not objects, 0 values were left out", len(places)+1)) {
 		t.Fatalf("%d: %s%s", code, out, stderr)
 	}
@@ -104,7 +118,7 @@ func TestImportFromEtcd(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, stderr = command("store", "import", "--from-etcd="+url, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is there already; move it away before") {
+	if code, out, stderr = command("import", "--etcd="+url, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is there already; move it away before") {
 		t.Errorf("a second import: %d: %s%s", code, out, stderr)
 	}
 	servedImport(t, dir, len(places)+1)
@@ -172,22 +186,22 @@ func TestImportRefuses(t *testing.T) {
 	url := etcdtest.Start(t)
 	filled(t, url, map[string]string{"/configmaps/default/broken": "k8s\x00broken"})
 	dir := t.TempDir()
-	code, out, stderr := command("store", "import", "--from-etcd="+url, "--data-dir="+dir)
+	code, out, stderr := command("import", "--etcd="+url, "--data-dir="+dir)
 	if code != 1 || !strings.Contains(out, "/registry/configmaps/default/broken: ") || !strings.Contains(stderr, "1 values cannot be read; nothing was imported") {
 		t.Errorf("%d: %s%s", code, out, stderr)
 	}
 	if _, err := os.Stat(operate.StoreDir(dir)); err == nil {
 		t.Error("a refused import made a store")
 	}
-	if code, out, stderr = command("store", "import", "--from-etcd="+url, "--data-dir="+dir, "--leave-out-unreadable"); code != 0 || !strings.Contains(out, "1 values were left out") {
+	if code, out, stderr = command("import", "--etcd="+url, "--data-dir="+dir, "--leave-out-unreadable"); code != 0 || !strings.Contains(out, "1 values were left out") {
 		t.Errorf("%d: %s%s", code, out, stderr)
 	}
 	for args, want := range map[string]string{ // of imports
-		"--data-dir=" + dir: "no etcd: give the URLs of its members with --from-etcd",
-		"--from-etcd=http://127.0.0.1:1 --data-dir=" + dir + "/x":          "http://127.0.0.1:1 does not answer",
-		"--from-etcd=" + url + " --etcd-cafile=/nowhere --data-dir=" + dir: "--etcd-cafile: ",
+		"--data-dir=" + dir: "no etcd: give the URLs of its members with --etcd",
+		"--etcd=http://127.0.0.1:1 --data-dir=" + dir + "/x":          "http://127.0.0.1:1 does not answer",
+		"--etcd=" + url + " --etcd-cafile=/nowhere --data-dir=" + dir: "--etcd-cafile: ",
 	} {
-		if code, _, stderr := command(append([]string{"store", "import"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(stderr, want) {
+		if code, _, stderr := command(append([]string{"import"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d %s, expected %q", args, code, stderr, want)
 		}
 	}
@@ -244,9 +258,9 @@ func TestExportToEtcd(t *testing.T) {
 		places[l.Place] = string(l.Value)
 	}
 	filled(t, from, places)
-	for _, args := range [][]string{{"import", "--from-etcd=" + from, "--data-dir=" + dir}, {"export", "--to-etcd=" + to, "--data-dir=" + dir},
-		{"import", "--from-etcd=" + to, "--data-dir=" + again}} {
-		if code, out, stderr := command(append([]string{"store"}, args...)...); code != 0 {
+	for _, args := range [][]string{{"import", "--etcd=" + from, "--data-dir=" + dir}, {"export", "--etcd=" + to, "--data-dir=" + dir},
+		{"import", "--etcd=" + to, "--data-dir=" + again}} {
+		if code, out, stderr := command(args...); code != 0 {
 			t.Fatalf("%q: %d: %s%s", args, code, out, stderr)
 		}
 	}
@@ -270,7 +284,7 @@ func TestExportToEtcd(t *testing.T) {
 			t.Errorf("%s: etcd has\n%q\nkube-apiserver wrote\n%q", place, got, value)
 		}
 	}
-	if code, _, stderr := command("store", "export", "--to-etcd="+to, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is in etcd already") {
+	if code, _, stderr := command("export", "--etcd="+to, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is in etcd already") {
 		t.Errorf("a second export: %d: %s", code, stderr)
 	}
 }

@@ -1,12 +1,15 @@
-package command
+package move
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,7 +19,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/capstan-dev/capstan/internal/store/etcd"
-	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
@@ -28,9 +30,9 @@ type etcdFlags struct {
 	caFile, certFile, keyFile string
 }
 
-func (f *etcdFlags) add(fs *pflag.FlagSet, servers string) {
+func (f *etcdFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.dataDir, "data-dir", "./capstan-data", "data directory of the server")
-	fs.StringSliceVar(&f.servers, servers, nil, "URLs of the members of etcd")
+	fs.StringSliceVar(&f.servers, "etcd", nil, "URLs of the members of etcd")
 	fs.StringVar(&f.prefix, "etcd-prefix", "/registry", "beginning of the keys of the cluster in etcd")
 	fs.StringVar(&f.caFile, "etcd-cafile", "", "authorities of the certificate of etcd, PEM (default: those of the machine)")
 	fs.StringVar(&f.certFile, "etcd-certfile", "", "certificate with which etcd knows its clients, PEM")
@@ -39,19 +41,45 @@ func (f *etcdFlags) add(fs *pflag.FlagSet, servers string) {
 }
 
 // config is the configuration of etcd, but for the form of objects.
-func (f *etcdFlags) config(flag string) (etcd.Config, error) {
+func (f *etcdFlags) config() (etcd.Config, error) {
 	if len(f.servers) == 0 {
-		return etcd.Config{}, usageError{fmt.Errorf("no etcd: give the URLs of its members with --%s", flag)}
+		return etcd.Config{}, errors.New("no etcd: give the URLs of its members with --etcd")
 	}
 	security, err := f.tls()
 	return etcd.Config{Endpoints: f.servers, TLS: security, Prefix: f.prefix}, err
 }
 
-func (p program) newStoreImport(signals catcher) *cobra.Command {
+// Main runs the program, and returns its exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "capstan-move: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func newCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "capstan-move",
+		Short: "Move a cluster between a server's store and the etcd of a kube-apiserver",
+		Long: `Move the objects of a cluster between the store of a server and the etcd of a
+kube-apiserver 1.25. The cluster's certificates, and the keys of service account tokens,
+are in neither: give them to the new server by its flags, so that clients and tokens stay
+valid.`,
+		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newImport(), newExport())
+	return cmd
+}
+
+func newImport() *cobra.Command {
 	var flags etcdFlags
 	var leaveOut bool
 	cmd := &cobra.Command{
-		Use:   "import --from-etcd URL",
+		Use:   "import --etcd URL",
 		Short: "Make a store of what a kube-apiserver keeps in etcd",
 		Long: `Make the store of a data directory of the objects that kube-apiserver keeps in etcd, as
 of one revision: that of the moment in which the command begins. Names, uids, creation
@@ -63,20 +91,11 @@ kube-apiservers before, or make them read-only.
 etcd is only read, in pages. The new store is compared with etcd by resource, and gets
 its name last: an import that was cut off is run again. Values that cannot be read are
 named, and end the import unless --leave-out-unreadable is given. Encrypted ones are
-among them: have kube-apiserver write them without encryption before.
-
-The cluster's certificates, and the keys of service account tokens, are not in etcd:
-give them to the new server by its flags, so that clients and tokens stay valid.`,
-		Args: noArgs,
+among them: have kube-apiserver write them without encryption before.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, err := flags.config("from-etcd")
-			if err != nil {
-				return err
-			}
-			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
-			defer stop()
 			out := cmd.OutOrStdout()
-			done, err := server.ImportStore(ctx, flags.of(p), from, leaveOut, func(i operate.Imported) {
+			done, err := flags.importStore(cmd.Context(), leaveOut, func(i Imported) {
 				if i.Problem != "" {
 					fmt.Fprintln(out, i.Problem)
 					return
@@ -91,15 +110,15 @@ give them to the new server by its flags, so that clients and tokens stay valid.
 			return nil
 		},
 	}
-	flags.add(cmd.Flags(), "from-etcd")
+	flags.add(cmd.Flags())
 	cmd.Flags().BoolVar(&leaveOut, "leave-out-unreadable", false, "import without the values that cannot be read")
 	return cmd
 }
 
-func (p program) newStoreExport(signals catcher) *cobra.Command {
+func newExport() *cobra.Command {
 	var flags etcdFlags
 	cmd := &cobra.Command{
-		Use:   "export --to-etcd URL",
+		Use:   "export --etcd URL",
 		Short: "Write the objects of a store into etcd, for kube-apiserver",
 		Long: `Write the objects of a stopped server's store into an etcd that has no key below the
 prefix, in the form in which kube-apiserver 1.25 keeps them. Names, uids, creation times,
@@ -108,16 +127,10 @@ than those that clients have seen: restart the programs that watch.
 
 What was written is read back and compared. An export that was cut off leaves keys below
 the prefix: delete them before it is run again.`,
-		Args: noArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			to, err := flags.config("to-etcd")
-			if err != nil {
-				return err
-			}
-			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
-			defer stop()
 			out := cmd.OutOrStdout()
-			done, err := server.ExportStore(ctx, flags.of(p), to, func(x operate.Exported) { writeProgress(out, x.Objects) })
+			done, err := flags.exportStore(cmd.Context(), func(x Exported) { writeProgress(out, x.Objects) })
 			if err != nil {
 				return err
 			}
@@ -125,15 +138,8 @@ the prefix: delete them before it is run again.`,
 			return nil
 		},
 	}
-	flags.add(cmd.Flags(), "to-etcd")
+	flags.add(cmd.Flags())
 	return cmd
-}
-
-// of is the configuration of a program with the data directory of the flags.
-func (f *etcdFlags) of(p program) server.Config {
-	cfg := p.cfg
-	cfg.DataDir, cfg.EncryptionConfigFile = f.dataDir, f.encryption
-	return cfg
 }
 
 // writeProgress writes the number of objects so far.

@@ -1,4 +1,4 @@
-package operate
+package move
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -46,7 +47,7 @@ type Imported struct {
 // those of etcd and of the disk, a store that is there already, unreadable values unless they are
 // left out, and differences between etcd and the new store.
 func (i *Import) Run(ctx context.Context) (done Imported, err error) {
-	dir := StoreDir(i.DataDir)
+	dir := operate.StoreDir(i.DataDir)
 	if _, err := os.Stat(dir); err == nil {
 		return done, fmt.Errorf("%s is there already; move it away before", dir)
 	}

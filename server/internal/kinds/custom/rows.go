@@ -1,0 +1,28 @@
+package custom
+
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+)
+
+// NewRows makes rows of definitions, with converters for those that have a webhook.
+func NewRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
+	meta, err := definitions.NewMeta(generated.Meta())
+	if err != nil {
+		return nil, err
+	}
+	rows := &definitions.Rows{Meta: meta, Converter: converter}
+	if deployments := snapshot.Resource("apps", "v1", "deployments"); deployments != nil {
+		rows.Scale = *deployments.Subresource("scale")
+	}
+	return rows, nil
+}
+
+// Definitions is the row of the custom resource definitions.
+func Definitions(snapshot *catalog.Snapshot) *catalog.Row {
+	return snapshot.Stored(objects.DefinitionGroup, "customresourcedefinitions")
+}

@@ -1,0 +1,79 @@
+// Package move moves the objects of a cluster between the store of a server and the etcd of a
+// kube-apiserver. It is a program of its own, so that servers do not carry the client of etcd.
+package move
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/encryption"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
+	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
+	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/registry"
+	"github.com/capstan-dev/capstan/server/internal/stored"
+)
+
+// rows is the catalog of all built-in kinds.
+func rows() *catalog.Catalog {
+	return catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), &metav1.Table)
+}
+
+// importStore makes the store of a data directory of the objects in etcd: see Import.
+func (f *etcdFlags) importStore(ctx context.Context, leaveOut bool, report func(Imported)) (Imported, error) {
+	from, err := f.config()
+	if err != nil {
+		return Imported{}, err
+	}
+	cipher, err := encryption.Read(f.encryption, catalog.ResourceOfKey)
+	if err != nil {
+		return Imported{}, err
+	}
+	defer cipher.Close()
+	all := rows()
+	from.Form = registry.New(all)
+	i := Import{DataDir: f.dataDir, From: from, Kinds: stored.NewKinds(all.Snapshot()), Cipher: cipher, LeaveOut: leaveOut, Report: report}
+	return i.Run(ctx)
+}
+
+// exportStore writes the objects of the store of a data directory into etcd: see Export.
+func (f *etcdFlags) exportStore(ctx context.Context, report func(Exported)) (done Exported, err error) {
+	to, err := f.config()
+	if err != nil {
+		return done, err
+	}
+	cipher, err := encryption.Read(f.encryption, catalog.ResourceOfKey)
+	if err != nil {
+		return done, err
+	}
+	defer cipher.Close()
+	config := store.Config{Dir: operate.StoreDir(f.dataDir)}
+	if cipher != nil {
+		config.Cipher = cipher
+	}
+	engine, err := store.OpenReadOnly(config)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	all := rows()
+	made, err := custom.NewRows(all.Snapshot(), func(document.Value) api.Converter { return conversion.Unreachable{} })
+	if err != nil {
+		return done, err
+	}
+	kinds, err := custom.Kinds(ctx, engine, custom.Definitions(all.Snapshot()), made)
+	if err != nil {
+		return done, err
+	}
+	to.Form = registry.New(all)
+	x := Export{Store: engine, To: to, Kinds: stored.NewKinds(all.Snapshot()).And(kinds), Report: report}
+	return x.Run(ctx)
+}
