@@ -175,10 +175,11 @@ func (q *publisher) release(newest uint64) {
 	})
 }
 
-// announced returns when the subscribers have been told of all that is visible.
-func (q *publisher) announced() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// Announced returns when the subscribers have got all changes that were visible when Announced
+// was called.
+func (e *Engine) Announced() {
+	e.publisher.mu.Lock()
+	defer e.publisher.mu.Unlock()
 }
 
 // close ends all waiting with ErrClosed. Writes in flight are still settled.

@@ -106,7 +106,7 @@ const verifyTries = 100
 func (e *Engine) lockUnchanged(ctx context.Context, all []*pending) error {
 	err := e.tryUnchanged(ctx, all)
 	if err == ErrChanged {
-		e.publisher.announced()
+		e.Announced()
 	}
 	return err
 }

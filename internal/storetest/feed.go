@@ -3,7 +3,9 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -91,6 +93,22 @@ func testSubscribe(t *testing.T, h Harness) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("announced, expected -, found +:\n%s", diff)
+	}
+}
+
+// testAnnounced has a subscription that takes its time: Update waits for it.
+func testAnnounced(t *testing.T, h Harness) {
+	s := h.open(t)
+	var announced atomic.Uint64
+	_, cancel := s.Subscribe(store.States, func(changes []*store.Change) {
+		<-time.After(10 * time.Millisecond)
+		announced.Store(changes[len(changes)-1].Entry.Revision)
+	})
+	defer cancel()
+	for n := range 10 {
+		if written, got := Put(t, s, "a", n), announced.Load(); got < written.Revision {
+			t.Errorf("revision %d was acknowledged when %d was announced", written.Revision, got)
+		}
 	}
 }
 

@@ -71,6 +71,7 @@ func Run(t *testing.T, h Harness) {
 		{"FutureRevisions", testFuture},
 		{"Changes", testChanges},
 		{"Subscribe", testSubscribe},
+		{"AcknowledgedIsAnnounced", testAnnounced},
 		{"WaitFor", testWaitFor},
 		{"Trim", testTrim},
 		{"TrimmedViewsStayOpen", testTrimOpenView},

@@ -73,8 +73,18 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.open(ctx); err != nil {
+	at, err := e.greet(ctx)
+	if err == nil {
+		err = e.openReplica(ctx, at)
+	}
+	if err != nil {
 		return nil, errors.Join(err, e.client.Close())
+	}
+	following, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	go e.follow(following)
+	if err := e.reach(ctx, at.revision); err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
@@ -95,41 +105,35 @@ func connect(cfg Config) (*Engine, error) {
 	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), stopped: make(chan struct{})}, nil
 }
 
-func (e *Engine) open(ctx context.Context) error {
-	at, err := e.greet(ctx)
-	if err != nil {
-		return err
-	}
-	if err := e.openReplica(ctx, at); err != nil {
-		return err
-	}
-	following, stop := context.WithCancel(context.Background())
-	e.stop = stop
-	e.newest.init(e)
-	go e.follow(following)
-	if err := e.reach(ctx, at.revision); err != nil {
-		return errors.Join(err, e.Close())
-	}
-	return nil
-}
-
 // greeting is the answer of etcd to the first questions.
 type greeting struct {
 	source   string // the cluster and the prefix
 	revision uint64
 }
 
-// greet asks etcd who it is, and refuses members that are too old.
-func (e *Engine) greet(ctx context.Context) (greeting, error) {
+// greet asks etcd who it is. One member that answers is enough.
+func (e *Engine) greet(ctx context.Context) (at greeting, err error) {
+	var failures []error
+	for _, member := range e.cfg.Endpoints {
+		if at, err = e.greetMember(ctx, member); err == nil {
+			return at, nil
+		}
+		failures = append(failures, err)
+	}
+	return at, errors.Join(failures...)
+}
+
+// greetMember asks one member, and refuses it if it is too old.
+func (e *Engine) greetMember(ctx context.Context, member string) (greeting, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 	defer cancel()
-	status, err := e.client.Status(ctx, e.cfg.Endpoints[0])
+	status, err := e.client.Status(ctx, member)
 	if err != nil {
-		return greeting{}, fmt.Errorf("etcd: %s does not answer: %w; compare its URL, the authorities of its certificate, and the certificate of the client", e.cfg.Endpoints[0], err)
+		return greeting{}, fmt.Errorf("etcd: %s does not answer: %w; compare its URL, the authorities of its certificate, and the certificate of the client", member, err)
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(status.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 5 {
-		return greeting{}, fmt.Errorf("etcd: %s is of release %q; 3.5 is the oldest one that works", e.cfg.Endpoints[0], status.Version)
+		return greeting{}, fmt.Errorf("etcd: %s is of release %q; 3.5 is the oldest one that works", member, status.Version)
 	}
 	now, err := e.client.Get(ctx, e.cfg.Prefix+"/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
@@ -146,13 +150,15 @@ func (e *Engine) openReplica(ctx context.Context, at greeting) (err error) {
 		return err
 	}
 	source, err := e.replica.Source()
-	if err == nil && source != "" && (source != at.source || e.replica.Current() > at.revision) {
+	if err != nil {
+		return errors.Join(err, e.replica.Close())
+	}
+	if source == at.source && e.replica.Current() <= at.revision {
+		return nil
+	}
+	if source != "" {
 		e.cfg.Logger.Warn("etcd: the replica is not one of this etcd's state, it is made anew", "replica", source, "revision", e.replica.Current(),
 			"etcd", at.source, "newest", at.revision)
-		source = ""
-	}
-	if err != nil || source != "" {
-		return err
 	}
 	if err := e.replica.Close(); err != nil {
 		return err
@@ -205,7 +211,7 @@ func (e *Engine) WaitFor(ctx context.Context, revision uint64) error { return e.
 // one.
 func (e *Engine) At(ctx context.Context, at uint64) (store.Reader, error) {
 	if at == 0 {
-		if err := e.newest.wait(ctx); err != nil {
+		if err := e.reachNewest(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -214,7 +220,7 @@ func (e *Engine) At(ctx context.Context, at uint64) (store.Reader, error) {
 
 // Get implements store.Snapshots.
 func (e *Engine) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := e.newest.wait(ctx); err != nil {
+	if err := e.reachNewest(ctx); err != nil {
 		return store.Entry{}, err
 	}
 	return e.replica.Get(ctx, key)

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/internal/storetest"
 )
 
@@ -266,5 +268,24 @@ func TestForeignKeys(t *testing.T) {
 	put(t, e, "b", 2)
 	if got := state(t, e); len(got) != 2 {
 		t.Errorf("state %q", got)
+	}
+}
+
+// TestMemberIsDown: a member that answers is enough, and none is an error that names all.
+func TestMemberIsDown(t *testing.T) {
+	const down = "http://127.0.0.1:1"
+	config := etcd.Config{Endpoints: []string{down, etcdtest.Start(t)}, Prefix: "/registry", Form: raw{}, Timeout: time.Second,
+		Replica: store.Config{Dir: "replica", FS: vfs.NewMem()}}
+	e, err := etcd.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, "a", 1)
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	config.Endpoints = []string{down}
+	if _, err := etcd.Open(t.Context(), config); err == nil || !strings.Contains(err.Error(), down+" does not answer") {
+		t.Errorf("without a member: %v", err)
 	}
 }

@@ -15,8 +15,6 @@ import (
 // Invariant: the answer that a read waits for is to a question that was asked after the read began.
 // A read that begins while a question is under way joins the next one, with all others that do.
 type newest struct {
-	engine *Engine
-
 	mu     sync.Mutex
 	asking bool
 	next   *question // of the reads that have begun since the last question was asked; nil for none
@@ -29,14 +27,12 @@ type question struct {
 	err      error
 }
 
-func (n *newest) init(e *Engine) { n.engine = e }
-
-// wait returns when the replica has the state that etcd has now, or a newer one.
-func (n *newest) wait(ctx context.Context) error {
+// reachNewest returns when the replica has the state that etcd has now, or a newer one.
+func (e *Engine) reachNewest(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	q := n.join()
+	q := e.newest.join(e.revision)
 	select {
 	case <-q.answered:
 	case <-ctx.Done():
@@ -45,11 +41,11 @@ func (n *newest) wait(ctx context.Context) error {
 	if q.err != nil {
 		return q.err
 	}
-	return n.engine.reach(ctx, q.revision)
+	return e.reach(ctx, q.revision)
 }
 
 // join is the next question, which is asked soon.
-func (n *newest) join() *question {
+func (n *newest) join(ask func() (uint64, error)) *question {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next == nil {
@@ -57,13 +53,13 @@ func (n *newest) join() *question {
 	}
 	if !n.asking {
 		n.asking = true
-		go n.ask()
+		go n.askAll(ask)
 	}
 	return n.next
 }
 
-// ask asks one question after the other, as long as reads wait for some.
-func (n *newest) ask() {
+// askAll asks one question after the other, as long as reads wait for some.
+func (n *newest) askAll(ask func() (uint64, error)) {
 	for {
 		n.mu.Lock()
 		q := n.next
@@ -73,7 +69,7 @@ func (n *newest) ask() {
 		if q == nil {
 			return
 		}
-		q.revision, q.err = n.engine.revision()
+		q.revision, q.err = ask()
 		close(q.answered)
 	}
 }

@@ -50,7 +50,7 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 		writes, err := fn(current)
 		if !confirmed && (err != nil || !writesAny(writes)) {
 			// The decision has no transaction that compares what it depends on.
-			if err := e.newest.wait(ctx); err != nil {
+			if err := e.reachNewest(ctx); err != nil {
 				return nil, err
 			}
 			confirmed = true
@@ -130,6 +130,7 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	if err := e.reach(ctx, uint64(answer.Header.Revision)); err != nil {
 		return nil, false, fmt.Errorf("etcd: the write was made at revision %d, which the replica does not reach: %w", answer.Header.Revision, err)
 	}
+	e.replica.Announced()
 	if !answer.Succeeded {
 		return nil, e.changed(answer, entries), store.ErrChanged
 	}
