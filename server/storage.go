@@ -5,13 +5,10 @@ import (
 	"context"
 	"os"
 
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
@@ -94,11 +91,7 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 	}
 	snapshot := catalog.New(groups, &metav1.Table).Snapshot()
 	more := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
-		rows, err := custom.NewRows(snapshot, func(document.Value) api.Converter { return conversion.Unreachable{} })
-		if err != nil {
-			return nil, err
-		}
-		return custom.Kinds(ctx, s, custom.Definitions(snapshot), rows)
+		return custom.KindsOfStore(ctx, s, snapshot)
 	}
 	return operate.MigrateStore(ctx, c.DataDir, cipher, stored.NewKinds(snapshot), more, report)
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"syscall"
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/measured"
 	"github.com/capstan-dev/capstan/internal/selector"
 )
 
@@ -71,20 +71,6 @@ func pods(b *testing.B, n int) (*fixture, *api.Resource) {
 	return f, r
 }
 
-// cpu reports the processor time of a benchmark's loop. Other load on the machine does
-// not change it.
-func cpu(b *testing.B) func() {
-	used := func() int64 {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	start := used()
-	return func() { b.ReportMetric(float64(used()-start)/float64(b.N), "cpu-ns/op") }
-}
-
 // BenchmarkScan finds 50 of 5,000 pods.
 func BenchmarkScan(b *testing.B) {
 	f, r := pods(b, 5000)
@@ -100,7 +86,7 @@ func BenchmarkScan(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			f.check("core/pods/", "")
 			b.ReportAllocs()
-			defer cpu(b)()
+			defer measured.Report(b)()
 			for b.Loop() {
 				v, ok := f.View(context.Background(), "core/pods/")
 				n := 0
@@ -125,7 +111,7 @@ func BenchmarkWrite(b *testing.B) {
 	f.check("core/pods/", "")
 	r := f.resources["core/pods/"]
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for i := 0; b.Loop(); i++ {
 		f.mu.Lock()
 		f.apply(r, delta{key: fmt.Sprintf("core/pods/default/pod-%05d", i*7%5000), revision: 1 << 40, header: header{meta: "meta"}})

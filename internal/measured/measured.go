@@ -3,6 +3,7 @@ package measured
 
 import (
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -13,4 +14,11 @@ func CPU() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Report begins to measure the processor time of a benchmark's loop, over all threads, and returns a
+// function that reports it by operation. Other load on the machine does not change it.
+func Report(b *testing.B) func() {
+	start := CPU()
+	return func() { b.ReportMetric(float64((CPU()-start).Nanoseconds())/float64(b.N), "cpu-ns/op") }
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/capstan-dev/capstan/internal/invariants"
+	"github.com/capstan-dev/capstan/internal/measured"
 )
 
 // openMem opens a store in memory, so that a benchmark measures the processor only.
@@ -48,21 +48,6 @@ func put(tb testing.TB, e *Engine, key string, v Value) Entry {
 	return entry
 }
 
-// cpu reports the processor time of a benchmark's loop, over all threads. Other load on
-// the machine does not change it.
-func cpu(b *testing.B) func() {
-	start := rusage(b)
-	return func() { b.ReportMetric(float64(rusage(b)-start)/float64(b.N), "cpu-ns/op") }
-}
-
-func rusage(b *testing.B) int64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
-}
-
 func podKey(i int) string { return fmt.Sprintf("core/pods/default/pod-%06d", i) }
 
 func fill(tb testing.TB, e *Engine, n, size int) {
@@ -95,7 +80,7 @@ func TestUpdateAllocations(t *testing.T) {
 func BenchmarkCreate(b *testing.B) {
 	e, v := openMem(b), object(2<<10)
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for i := 0; b.Loop(); i++ {
 		put(b, e, podKey(i), v)
 	}
@@ -105,7 +90,7 @@ func BenchmarkUpdate(b *testing.B) {
 	e, v := openMem(b), object(7<<10)
 	fill(b, e, 1000, 7<<10)
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for i := 0; b.Loop(); i++ {
 		put(b, e, podKey(i%1000), v)
 	}
@@ -114,7 +99,7 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkUpdateParallel(b *testing.B) {
 	e, v := openMem(b), object(2<<10)
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	b.SetParallelism(16)
 	var n atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {
@@ -147,7 +132,7 @@ func BenchmarkGet(b *testing.B) {
 				noCache(e)
 			}
 			b.ReportAllocs()
-			defer cpu(b)()
+			defer measured.Report(b)()
 			for i := 0; b.Loop(); i++ {
 				if _, err := e.Get(context.Background(), keys[i*7%len(keys)]); err != nil {
 					b.Fatal(err)
@@ -176,7 +161,7 @@ func BenchmarkGetEach(b *testing.B) {
 			}
 			defer r.Close()
 			b.ReportAllocs()
-			defer cpu(b)()
+			defer measured.Report(b)()
 			for b.Loop() {
 				n := 0
 				err := r.GetEach(context.Background(), keys, func(*Entry) bool { n++; return true })
@@ -201,7 +186,7 @@ func BenchmarkGetMissing(b *testing.B) {
 				e.presence.state.Store(presenceCounting)
 			}
 			b.ReportAllocs()
-			defer cpu(b)()
+			defer measured.Report(b)()
 			for b.Loop() {
 				if _, err := e.Get(context.Background(), "core/pods/default/pod-000500-not"); err != ErrNotFound {
 					b.Fatal(err)
@@ -216,7 +201,7 @@ func BenchmarkScan(b *testing.B) {
 	e := openMem(b)
 	fill(b, e, 5000, 7<<10)
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for b.Loop() {
 		scanAll(b, e, 5000)
 	}
@@ -248,7 +233,7 @@ func BenchmarkScanUpdated(b *testing.B) {
 		fill(b, e, 5000, 7<<10)
 	}
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for b.Loop() {
 		scanAll(b, e, 5000)
 	}
@@ -264,7 +249,7 @@ func BenchmarkScanMeta(b *testing.B) {
 	}
 	defer r.Close()
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for b.Loop() {
 		n := 0
 		if err := r.ScanMeta(context.Background(), "core/pods/", "", func(*Entry) bool { n++; return true }); n != 5000 || err != nil {
@@ -282,7 +267,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 	defer r.Close()
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for b.Loop() {
 		if n, err := r.Count(context.Background(), "core/pods/", ""); n != 5000 || err != nil {
 			b.Fatal(n, err)
@@ -296,7 +281,7 @@ func BenchmarkChanges(b *testing.B) {
 		fill(b, e, 1000, 7<<10)
 	}
 	b.ReportAllocs()
-	defer cpu(b)()
+	defer measured.Report(b)()
 	for b.Loop() {
 		n := 0
 		_, err := e.Changes(context.Background(), "", 1000, func(*Change) bool { n++; return true })

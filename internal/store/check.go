@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ type checker struct {
 	current uint64 // later revisions are in flight and not checked
 	oldest  uint64
 	swept   uint64
-	gaps    bool // of a replica, whose source counts other changes too
+	gaps    bool             // of a replica, whose source counts other changes too
+	logs    *pebble.Iterator // over the log, for versions
 }
 
 // Check reads the whole store and reports every violation of the layout's
@@ -134,7 +136,11 @@ func (c *checker) log() error {
 	return err
 }
 
-func (c *checker) versions() error {
+func (c *checker) versions() (err error) {
+	if c.logs, err = c.from.NewIter(&pebble.IterOptions{LowerBound: []byte{logSpace}, UpperBound: []byte{logSpace + 1}}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.logs.Close()) }()
 	var newer version // of the same key, visited before; revision 0 for none
 	var key []byte
 	closeKey := func(older version) {
@@ -143,7 +149,7 @@ func (c *checker) versions() error {
 			c.checkRecord(newer, older)
 		}
 	}
-	err := c.each(objectSpace, func(it *pebble.Iterator) error {
+	err = c.each(objectSpace, func(it *pebble.Iterator) error {
 		v, err := parseVersion(it.Key())
 		if err != nil {
 			c.reportf("%v", err)
@@ -205,23 +211,18 @@ func (c *checker) checkRecord(v, older version) {
 // recordOf finds the log record of a version: of several at its revision the one with its key,
 // else the first. Its key is nil if the record cannot be read.
 func (c *checker) recordOf(v version) (found logRecord, err error) {
-	it, err := c.from.NewIter(&pebble.IterOptions{LowerBound: appendLog(nil, v.revision), UpperBound: appendLog(nil, v.revision+1)})
-	if err != nil {
-		return logRecord{}, err
-	}
-	n := 0
-	for valid := it.First(); valid; valid = it.Next() {
-		n++
-		_, record, err := readRecord(it)
-		if err == nil && (found.key == nil || string(record.key) == string(v.key)) {
+	err = pebble.ErrNotFound
+	for valid := c.logs.SeekGE(appendLog(nil, v.revision)); valid; valid = c.logs.Next() {
+		if revision, broken := parseLog(c.logs.Key()); broken != nil || revision != v.revision {
+			break
+		}
+		err = nil
+		if _, record, broken := readRecord(c.logs); broken == nil && (found.key == nil || string(record.key) == string(v.key)) {
 			found = record
 			found.key = bytes.Clone(record.key)
 		}
 	}
-	if err = errors.Join(it.Error(), it.Close()); err == nil && n == 0 {
-		err = pebble.ErrNotFound
-	}
-	return found, err
+	return found, cmp.Or(c.logs.Error(), err)
 }
 
 // headers compares the header space with the object space.

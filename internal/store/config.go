@@ -91,6 +91,14 @@ func (c Config) Remove() error {
 	return nil
 }
 
+// Rename gives the data directory, which must not be open, another name, durably.
+func (c Config) Rename(dir string) error {
+	if err := moveDir(c.withDefaults().FS, c.Dir, dir); err != nil {
+		return fmt.Errorf("store: cannot rename %s: %w", c.Dir, err)
+	}
+	return nil
+}
+
 func (c Config) withDefaults() Config {
 	if c.FS == nil {
 		c.FS = vfs.Default

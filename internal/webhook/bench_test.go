@@ -73,20 +73,20 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 	b.Run("one after the other", func(b *testing.B) {
-		begun := measured.CPU()
+		report := measured.Report(b)
 		for b.Loop() {
 			call()
 		}
-		b.ReportMetric(float64((measured.CPU()-begun).Microseconds())/float64(b.N), "us-cpu")
+		report()
 	})
 	b.Run("many at once", func(b *testing.B) {
 		b.SetParallelism(16)
-		begun := measured.CPU()
+		report := measured.Report(b)
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				call()
 			}
 		})
-		b.ReportMetric(float64((measured.CPU()-begun).Microseconds())/float64(b.N), "us-cpu")
+		report()
 	})
 }

@@ -119,7 +119,7 @@ func (h *Server) AwaitCode(path string, code int) {
 	}
 }
 
-// AwaitText waits until an answer has a text, as awaitCode does for its code.
+// AwaitText waits until an answer has a text, as AwaitCode does for its code.
 func (h *Server) AwaitText(path, text string) {
 	h.T.Helper()
 	for end := time.Now().Add(15 * time.Second); !strings.Contains(string(h.Get(path).Body), text); time.Sleep(time.Millisecond) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/capstan-dev/capstan/kit/api"
+	"github.com/capstan-dev/capstan/internal/api"
 )
 
 // Widgets are two versions of a type with the properties of config maps.
@@ -27,7 +27,7 @@ func Widgets(s *Running, n int) []*api.Resource {
 // ShopWidgets is the collection of the custom kind of most tests.
 const ShopWidgets = "/apis/shop.example.com/v1/namespaces/default/widgets"
 
-// DefinedAs is its definition.
+// DefinedAs is the definition of the widgets.
 const DefinedAs = DefinitionsPath + "/widgets.shop.example.com"
 
 // Define serves widgets with a schema (JSON) and further members of their version.

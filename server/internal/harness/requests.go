@@ -64,7 +64,7 @@ func (h *Server) Remove(path, options string) Reply {
 // MergePatch patches an object, which has to succeed.
 func (h *Server) MergePatch(path, patch string) Reply {
 	h.T.Helper()
-	r := h.Send(http.MethodPatch, path, "application/merge-patch+json", []byte(patch))
+	r := h.Merge(path, patch)
 	r.Expect(h.T, http.StatusOK, "")
 	return r
 }
@@ -72,7 +72,7 @@ func (h *Server) MergePatch(path, patch string) Reply {
 // Merge sends a merge patch.
 func (h *Server) Merge(path, patch string) Reply {
 	h.T.Helper()
-	return h.Send(http.MethodPatch, path, "application/merge-patch+json", []byte(patch))
+	return h.Send(http.MethodPatch, path, MergePatchMedia, []byte(patch))
 }
 
 // CauseOf is the field of the first cause of an error.
@@ -147,14 +147,6 @@ func (h *Server) Small() *Server {
 	transport := second.HTTP.Transport.(*http.Transport)
 	transport.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
 	return second
-}
-
-// Patch sends a merge patch, which has to succeed.
-func (h *Server) Patch(path, body string) Reply {
-	h.T.Helper()
-	r := h.Send(http.MethodPatch, path, "application/merge-patch+json", []byte(body))
-	r.Expect(h.T, 200, "")
-	return r
 }
 
 // Create creates an object, which has to succeed.

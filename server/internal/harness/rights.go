@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
-	"github.com/capstan-dev/capstan/kit/api"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
@@ -57,8 +57,8 @@ func OwnAPI(signs bool) *api.API {
 // EveryRight is a rule that allows everything.
 const EveryRight = `{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}`
 
-// AsBob and asCarol are headers of users who may do everything in the servers of the
-// tests below, but are not administrators.
+// AsBob and AsCarol are headers of users who are not administrators, with EverybodyMay of users who
+// may do everything.
 var AsBob, AsCarol = []string{"Authorization", "Bearer bob-token"}, []string{"Authorization", "Bearer carol-token"}
 
 // EverybodyMay has a server allow every request.

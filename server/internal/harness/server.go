@@ -161,16 +161,3 @@ func (r Reply) Expect(t *testing.T, code int, reason string) {
 		}
 	}
 }
-
-// Expect reads events "ADDED a" and so on, and returns the last.
-func (s *Stream) Expect(want ...string) *Event {
-	s.t.Helper()
-	var e *Event
-	for _, w := range want {
-		e = s.Next()
-		if got := e.Type + " " + e.Meta.Metadata.Name; got != w {
-			s.t.Fatalf("got %s, want %s: %s", got, w, e.Object)
-		}
-	}
-	return e
-}

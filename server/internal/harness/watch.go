@@ -141,6 +141,19 @@ func (s *Stream) Next() *Event {
 	return e
 }
 
+// Expect reads events "ADDED a" and so on, and returns the last.
+func (s *Stream) Expect(want ...string) *Event {
+	s.t.Helper()
+	var e *Event
+	for _, w := range want {
+		e = s.Next()
+		if got := e.Type + " " + e.Meta.Metadata.Name; got != w {
+			s.t.Fatalf("got %s, want %s: %s", got, w, e.Object)
+		}
+	}
+	return e
+}
+
 // Ends reads to the end, which must be clean and come without more events.
 func (s *Stream) Ends() {
 	s.t.Helper()

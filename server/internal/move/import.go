@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +25,10 @@ import (
 type Import struct {
 	DataDir string
 	From    etcd.Config
-	Kinds   stored.Kinds       // the built-in ones
-	Cipher  *encryption.Cipher // of the new store; nil for none
+	Kinds   stored.Kinds // the built-in ones
+	// Definitions begins the keys of the custom resource definitions.
+	Definitions string
+	Cipher      *encryption.Cipher // of the new store; nil for none
 	// LeaveOut lets an import go on without values that cannot be read.
 	LeaveOut bool
 	// Report receives the progress, at most once a second, and each value that cannot be read.
@@ -56,9 +57,6 @@ func (i *Import) Run(ctx context.Context) (done Imported, err error) {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if err := os.MkdirAll(i.DataDir, 0o700); err != nil {
-		return done, fmt.Errorf("the data directory cannot be made: %w", err)
-	}
 	config := store.Config{Dir: dir + ".importing", Replica: true, History: 1 << 62}
 	if i.Cipher != nil {
 		config.Cipher = i.Cipher
@@ -73,7 +71,7 @@ func (i *Import) Run(ctx context.Context) (done Imported, err error) {
 	if err := i.finish(ctx, config); err != nil {
 		return done, err
 	}
-	return done, rename(config.Dir, dir)
+	return done, config.Rename(dir)
 }
 
 // load copies the state, and compares the copy with etcd.
@@ -187,35 +185,14 @@ const imported = "imported"
 
 // definitions are the names of the custom resource definitions, with the form of their objects.
 func (i *Import) definitions(ctx context.Context, engine *store.Engine) (map[string]string, error) {
-	all := map[string]string{}
-	prefix := ""
-	for one, k := range i.Kinds {
-		if k.Defines() {
-			prefix = one
-		}
-	}
-	if prefix == "" {
-		return all, nil
-	}
 	view, err := engine.At(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = view.Close() }()
-	return all, view.ScanMeta(ctx, prefix, "", func(e *store.Entry) bool {
-		all[strings.Clone(strings.TrimPrefix(e.Key, prefix))] = imported
+	all := map[string]string{}
+	return all, view.ScanMeta(ctx, i.Definitions, "", func(e *store.Entry) bool {
+		all[strings.Clone(strings.TrimPrefix(e.Key, i.Definitions))] = imported
 		return true
 	})
-}
-
-// rename gives a directory its name, durably.
-func rename(from, to string) error {
-	if err := os.Rename(from, to); err != nil {
-		return fmt.Errorf("the new store cannot get its name: %w", err)
-	}
-	parent, err := os.Open(filepath.Dir(to))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
 }

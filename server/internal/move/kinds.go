@@ -7,8 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
@@ -40,7 +38,8 @@ func (f *etcdFlags) importStore(ctx context.Context, leaveOut bool, report func(
 	defer cipher.Close()
 	all := rows()
 	from.Form = registry.New(all)
-	i := Import{DataDir: f.dataDir, From: from, Kinds: stored.NewKinds(all.Snapshot()), Cipher: cipher, LeaveOut: leaveOut, Report: report}
+	i := Import{DataDir: f.dataDir, From: from, Kinds: stored.NewKinds(all.Snapshot()), Definitions: custom.Definitions(all.Snapshot()).Prefix(""),
+		Cipher: cipher, LeaveOut: leaveOut, Report: report}
 	return i.Run(ctx)
 }
 
@@ -65,11 +64,7 @@ func (f *etcdFlags) exportStore(ctx context.Context, report func(Exported)) (don
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	all := rows()
-	made, err := custom.NewRows(all.Snapshot(), func(document.Value) api.Converter { return conversion.Unreachable{} })
-	if err != nil {
-		return done, err
-	}
-	kinds, err := custom.Kinds(ctx, engine, custom.Definitions(all.Snapshot()), made)
+	kinds, err := custom.KindsOfStore(ctx, engine, all.Snapshot())
 	if err != nil {
 		return done, err
 	}

@@ -58,7 +58,7 @@ func TestEncryptionAtRest(t *testing.T) {
 	h.Create(secretsPath, `{"metadata":{"name":"s","labels":{"l":"`+label+`"}},"data":{"password":"`+hidden+`"}}`)
 	h.Create(secretsPath, `{"metadata":{"name":"gone"},"data":{"password":"`+hidden+`"}}`)
 	h.Create(harness.ConfigMaps, harness.ConfigMap("plain", `{"x":"visible-text"}`))
-	h.Patch(secretsPath+"/s", `{"data":{"more":"`+hidden+`"}}`)
+	h.MergePatch(secretsPath+"/s", `{"data":{"more":"`+hidden+`"}}`)
 	h.Remove(secretsPath+"/gone", "")
 	backup := filepath.Join(t.TempDir(), "backup")
 	if _, err := (operate.Client{DataDir: dir}).Backup(t.Context(), backup); err != nil {

@@ -13,35 +13,23 @@ import (
 // values in it, but what JSON says: members in the order of their names, and one spelling of
 // numbers.
 func appendSchema(dst []byte, v document.Value) []byte {
-	if v.Kind() != document.Object {
-		return v.AppendJSON(dst)
-	}
-	dst = append(dst, '{')
-	first := true
-	for name, value := range v.Members() {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(document.AppendQuoted(dst, name), ':')
+	return appendMembers(dst, v, func(dst []byte, name string, value document.Value) []byte {
 		switch name {
 		case "default", "example", "enum":
-			dst = appendSorted(dst, value)
+			return appendSorted(dst, value)
 		case "properties", "patternProperties", "definitions", "dependencies":
-			dst = appendSchemas(dst, value)
+			return appendMembers(dst, value, func(dst []byte, _ string, schema document.Value) []byte { return appendSchema(dst, schema) })
 		case "items", "allOf", "oneOf", "anyOf":
-			dst = appendEach(dst, value)
+			return appendEach(dst, value)
 		case "not", "additionalItems", "additionalProperties":
-			dst = appendSchema(dst, value)
-		default:
-			dst = value.AppendJSON(dst)
+			return appendSchema(dst, value)
 		}
-	}
-	return append(dst, '}')
+		return value.AppendJSON(dst)
+	})
 }
 
-// appendSchemas appends an object whose members are schemas.
-func appendSchemas(dst []byte, v document.Value) []byte {
+// appendMembers appends an object whose values a function appends, or another value as it is.
+func appendMembers(dst []byte, v document.Value, appendValue func(dst []byte, name string, value document.Value) []byte) []byte {
 	if v.Kind() != document.Object {
 		return v.AppendJSON(dst)
 	}
@@ -52,7 +40,7 @@ func appendSchemas(dst []byte, v document.Value) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendSchema(append(document.AppendQuoted(dst, name), ':'), value)
+		dst = appendValue(append(document.AppendQuoted(dst, name), ':'), name, value)
 	}
 	return append(dst, '}')
 }

@@ -217,7 +217,7 @@ func TestAuditOfWebhooks(t *testing.T) {
 		h.Remove(path, "")
 	}
 	h.MergePatch(harness.ValidatingPath+"/third", `{"webhooks":[{"name":"third.example.com","failurePolicy":"Ignore","clientConfig":{"url":"https://127.0.0.1:1"},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[`+rule+`]}]}`)
-	h.Patch(harness.ConfigMaps+"/a", `{"data":{"c":"d"}}`)
+	h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"c":"d"}}`)
 	got := lines()
 	for i, want := range []string{
 		`"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":"","first.example.com/why":"/first",` +

@@ -28,7 +28,7 @@ func TestShutdownDelay(t *testing.T) {
 	for h.Get("/readyz").Code == http.StatusOK {
 	}
 	h.HTTP.CloseIdleConnections()
-	h.Patch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
+	h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
 	w.Expect("MODIFIED a")
 	h.Get("/livez").Expect(t, http.StatusOK, "")
 	h.Watch(harness.ConfigMaps + "?watch=1").Expect("ADDED a")

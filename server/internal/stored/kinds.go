@@ -17,7 +17,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/kit/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -200,6 +199,3 @@ func entryOf(v store.Value, e *store.Entry) store.Entry {
 	v.Body, v.RevisionAt = append(body, v.Body[at:]...), -1
 	return store.Entry{Key: e.Key, Revision: e.Revision, Value: v, Rewritten: true}
 }
-
-// Defines reports whether the objects of the kind define resources.
-func (k *Kind) Defines() bool { return k.res.Role == api.RoleDefinitions }

@@ -108,7 +108,7 @@ func TestListsOfKnownSize(t *testing.T) {
 			for _, query := range []string{"", "?labelSelector=half%3Dh1", "?limit=50", "?resourceVersionMatch=Exact&resourceVersion=" + old} {
 				check(query)
 			}
-			h.Patch(harness.ConfigMaps+"/m-007", `{"data":{"other":"`+large+`"}}`)
+			h.MergePatch(harness.ConfigMaps+"/m-007", `{"data":{"other":"`+large+`"}}`)
 			h.Delete(harness.ConfigMaps + gone)
 		}
 		if rest := h.Get(harness.ConfigMaps+"?limit=30").Field(t, "metadata.continue").(string); rest != "" {

@@ -35,7 +35,7 @@ func TestBookmarkForOldRevisions(t *testing.T) {
 	h := harness.Start(t, func(cfg *server.Config) { cfg.Clock, cfg.History = c.Now, 30*time.Second })
 	old := h.Create(harness.ConfigMaps, harness.ConfigMap("a", "{}")).Field(t, "metadata.resourceVersion").(string)
 	trimmed(h, c, old)
-	start := revisionIn(t, h.Patch(harness.ConfigMaps+"/a", `{"data":{"now":"not trimmed"}}`).Body)
+	start := revisionIn(t, h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"now":"not trimmed"}}`).Body)
 	newest := ""
 	for i := range 40 {
 		newest = revisionIn(t, h.Create("/api/v1/namespaces/default/secrets", fmt.Sprintf(`{"metadata":{"name":"s-%d"}}`, i)).Body)
@@ -46,7 +46,7 @@ func TestBookmarkForOldRevisions(t *testing.T) {
 	if e := told.Expect("BOOKMARK "); e.Meta.Metadata.ResourceVersion != newest {
 		t.Errorf("the bookmark is at %s, the newest revision %s", e.Meta.Metadata.ResourceVersion, newest)
 	}
-	h.Patch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
+	h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
 	for _, s := range []*harness.Stream{plain, fresh, told} {
 		s.Expect("MODIFIED a")
 	}

@@ -19,7 +19,7 @@ func TestWatchTables(t *testing.T) {
 	h.Create(harness.ConfigMaps, harness.ConfigMap("a", `{"k":"v"}`))
 	for _, version := range []string{"v1", "v1beta1"} {
 		s := h.Watch(harness.ConfigMaps+"?watch=1&allowWatchBookmarks=true", "Accept", "application/json;as=Table;g=meta.k8s.io;v="+version)
-		h.Patch(harness.ConfigMaps+"/a", `{"data":{"more":"`+version+`"}}`)
+		h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"more":"`+version+`"}}`)
 		for i, want := range []string{"ADDED", "MODIFIED"} {
 			e := s.Next()
 			var table metav1.Table
@@ -93,7 +93,7 @@ func TestWatchBinary(t *testing.T) {
 		if got := s.Resp.Header.Get("Content-Type"); got != harness.BinaryMedia+";stream=watch" {
 			t.Errorf("%s is answered as %q", test.accept, got)
 		}
-		h.Patch(harness.ConfigMaps+"/a", `{"data":{"now":"`+test.accept+`"}}`)
+		h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"now":"`+test.accept+`"}}`)
 		for _, want := range []struct{ event, name string }{{"ADDED", "a"}, {"BOOKMARK", ""}, {"MODIFIED", "a"}} {
 			event, object := s.Frame()
 			var meta metav1.PartialObjectMetadata

@@ -12,7 +12,7 @@ import (
 // periodically in the background, by the clock.
 func trimmed(h *harness.Server, c *harness.Clock, revision string) {
 	h.T.Helper()
-	h.Patch(harness.ConfigMaps+"/a", `{"data":{"trimmed":"soon"}}`)
+	h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"trimmed":"soon"}}`)
 	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); {
 		c.Pass(2 * time.Minute)
 		r := h.Get(harness.ConfigMaps + "?resourceVersionMatch=Exact&resourceVersion=" + revision)

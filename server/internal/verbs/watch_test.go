@@ -29,8 +29,8 @@ func TestWatch(t *testing.T) {
 				want string
 			}{
 				{func() { h.Create(harness.ConfigMaps, harness.ConfigMap("b", `{"k":"v"}`)) }, "ADDED b"},
-				{func() { h.Patch(harness.ConfigMaps+"/a", `{"data":{"k":"2"}}`) }, "MODIFIED a"},
-				{func() { h.Patch(harness.ConfigMaps+"/a", `{"data":{"k":"2"}}`) }, ""}, // changes nothing
+				{func() { h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"k":"2"}}`) }, "MODIFIED a"},
+				{func() { h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"k":"2"}}`) }, ""}, // changes nothing
 				{func() {
 					h.Create(strings.Replace(harness.ConfigMaps, "default", "kube-system", 1), harness.ConfigMap("c", "{}"))
 				}, ""},
@@ -71,10 +71,10 @@ func TestWatchSelectors(t *testing.T) {
 	onlyB := h.Watch(harness.ConfigMaps + "?watch=1&fieldSelector=metadata.name%3Db")
 	all := h.Watch("/api/v1/configmaps?watch=1&labelSelector=app")
 
-	h.Patch(harness.ConfigMaps+"/b", `{"metadata":{"labels":{"app":"web"}}}`)
-	h.Patch(harness.ConfigMaps+"/b", `{"data":{"k":"1"}}`)
-	h.Patch(harness.ConfigMaps+"/b", `{"data":{"k":"2"},"metadata":{"labels":{"app":"db"}}}`)
-	h.Patch(harness.ConfigMaps+"/b", `{"data":{"k":"3"}}`)
+	h.MergePatch(harness.ConfigMaps+"/b", `{"metadata":{"labels":{"app":"web"}}}`)
+	h.MergePatch(harness.ConfigMaps+"/b", `{"data":{"k":"1"}}`)
+	h.MergePatch(harness.ConfigMaps+"/b", `{"data":{"k":"2"},"metadata":{"labels":{"app":"db"}}}`)
+	h.MergePatch(harness.ConfigMaps+"/b", `{"data":{"k":"3"}}`)
 	h.Delete(harness.ConfigMaps + "/b")
 	h.Delete(harness.ConfigMaps + "/a")
 
@@ -104,7 +104,7 @@ func TestWatchResumes(t *testing.T) {
 	s := h.Watch(harness.ConfigMaps + "?watch=1")
 	for _, name := range []string{"a", "b", "c"} {
 		h.Create(harness.ConfigMaps, harness.ConfigMap(name, "{}"))
-		h.Patch(harness.ConfigMaps+"/"+name, `{"data":{"k":"v"}}`)
+		h.MergePatch(harness.ConfigMaps+"/"+name, `{"data":{"k":"v"}}`)
 	}
 	h.Delete(harness.ConfigMaps + "/b")
 	var seen []string
@@ -204,7 +204,7 @@ func TestSlowWatcher(t *testing.T) {
 	large := strings.Repeat("x", 200<<10)
 	var want []string
 	for i := range 50 { // the server counts the state before as well: 20 MB
-		want = append(want, revisionIn(t, h.Patch(harness.ConfigMaps+"/a", fmt.Sprintf(`{"data":{"k":"%d %s"}}`, i, large)).Body))
+		want = append(want, revisionIn(t, h.MergePatch(harness.ConfigMaps+"/a", fmt.Sprintf(`{"data":{"k":"%d %s"}}`, i, large)).Body))
 	}
 	lines := bufio.NewReaderSize(s.Resp.Body, 1<<20)
 	for i := range want {
@@ -236,7 +236,7 @@ func TestOldWatchPaths(t *testing.T) {
 		h.Watch("/api/v1/configmaps?watch=true&fieldSelector=metadata.name=b"): {"ADDED b", "MODIFIED b"},
 	}
 	h.Create(system, harness.ConfigMap("d", "{}"))
-	h.Patch(harness.ConfigMaps+"/b", `{"data":{"k":"v"}}`)
+	h.MergePatch(harness.ConfigMaps+"/b", `{"data":{"k":"v"}}`)
 	for s, want := range streams {
 		s.Expect(want...)
 	}

@@ -20,7 +20,7 @@ func TestWebSocket(t *testing.T) {
 	s := h.Socket(harness.ConfigMaps + "?watch=1")
 	other := h.Socket(harness.ConfigMaps + "?watch=1&fieldSelector=metadata.name%3Db")
 	h.Create(harness.ConfigMaps, harness.ConfigMap("b", `{"large":"`+strings.Repeat("x", 500<<10)+`"}`))
-	h.Patch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
+	h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
 	h.Delete(harness.ConfigMaps + "/b")
 	s.Expect("ADDED a", "ADDED b", "MODIFIED a", "DELETED b")
 	other.Expect("ADDED b", "DELETED b")
@@ -117,7 +117,7 @@ func TestWebSocketClient(t *testing.T) {
 	}
 	pong := make(chan error, 1)
 	go func() { pong <- s.Conn.Ping(s.Ctx) }()
-	h.Patch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
+	h.MergePatch(harness.ConfigMaps+"/a", `{"data":{"k":"v"}}`)
 	s.Expect("MODIFIED a")
 	messages := s.Conn.CloseRead(s.Ctx)
 	if err := <-pong; err != nil {

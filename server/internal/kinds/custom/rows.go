@@ -1,12 +1,17 @@
 package custom
 
 import (
+	"context"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/definitions"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // NewRows makes rows of definitions, with converters for those that have a webhook.
@@ -20,6 +25,16 @@ func NewRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api
 		rows.Scale = *deployments.Subresource("scale")
 	}
 	return rows, nil
+}
+
+// KindsOfStore are the kinds of the custom resources in a store without a server. Their converters
+// cannot be reached.
+func KindsOfStore(ctx context.Context, s store.Store, snapshot *catalog.Snapshot) (stored.Kinds, error) {
+	rows, err := NewRows(snapshot, func(document.Value) api.Converter { return conversion.Unreachable{} })
+	if err != nil {
+		return nil, err
+	}
+	return Kinds(ctx, s, Definitions(snapshot), rows)
 }
 
 // Definitions is the row of the custom resource definitions.

@@ -81,8 +81,8 @@ func TestSelectableFields(t *testing.T) {
 		t.Errorf("the second page has %q", got)
 	}
 	h.Get(gadgetsV1+"?fieldSelector=spec.size=3").Expect(t, http.StatusBadRequest, "BadRequest")
-	h.Patch(gadgetsV1+"/a", `{"spec":{"color":"blue"}}`)
-	h.Patch(gadgetsV1+"/c", `{"spec":{"color":null}}`)
+	h.MergePatch(gadgetsV1+"/a", `{"spec":{"color":"blue"}}`)
+	h.MergePatch(gadgetsV1+"/c", `{"spec":{"color":null}}`)
 	for path, want := range map[string][]string{gadgetsV1 + "?fieldSelector=spec.color=red": {"ADDED a", "ADDED c", "DELETED a", "DELETED c"}, gadgetsV2 + "?fieldSelector=spec.color=": {"ADDED d", "ADDED c"}} {
 		for _, event := range want {
 			watches[path].Expect(event)
@@ -123,8 +123,8 @@ func TestSelectableFieldsConverted(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	h.Patch(harness.GaugesV1+"/a", `{"spec":{"port":"3"}}`)
-	h.Patch(harness.GaugesV1+"/c", `{"spec":{"host":"x"}}`)
+	h.MergePatch(harness.GaugesV1+"/a", `{"spec":{"port":"3"}}`)
+	h.MergePatch(harness.GaugesV1+"/c", `{"spec":{"host":"x"}}`)
 	for stream, want := range map[*harness.Stream][]string{old: {"ADDED a", "ADDED b", "ADDED c", "MODIFIED a", "DELETED c"}, beta: {"ADDED a", "ADDED c", "DELETED a", "DELETED c"}} {
 		for _, event := range want {
 			stream.Expect(event)
