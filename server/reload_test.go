@@ -260,7 +260,7 @@ func TestFilesAreLookedAt(t *testing.T) {
 	cfg.Seams.Durations.Reload = time.Millisecond
 	r.server = r.start(cfg)
 	changed := make(chan struct{}, 1)
-	_, cancel := r.server.store.Subscribe(store.Streams, func([]*store.Change) {
+	_, cancel := r.server.store.Subscribe(store.Streams, func(store.Batch) {
 		select {
 		case changed <- struct{}{}:
 		default:

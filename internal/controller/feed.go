@@ -60,7 +60,8 @@ type feed struct {
 	floor  uint64
 	wake   chan struct{} // holds a token when there may be changes
 
-	done uint64 // used by run only
+	done    uint64 // used by run only
+	showing uint64 // revision of the newest change shown; others at it may follow
 }
 
 func newFeed(c *cluster) *feed {
@@ -68,9 +69,9 @@ func newFeed(c *cluster) *feed {
 }
 
 // publish is called by the store, in revision order.
-func (f *feed) publish(batch []*store.Change) {
+func (f *feed) publish(batch store.Batch) {
 	f.mu.Lock()
-	for _, c := range batch {
+	for _, c := range batch.Changes {
 		f.bytes += len(c.Entry.Body)
 		if len(f.buffer) >= bufferChanges || f.bytes > bufferBytes && len(f.buffer) > 0 {
 			f.floor, f.buffer, f.bytes = c.Entry.Revision, nil, 0
@@ -172,6 +173,7 @@ func (f *feed) follow(ctx context.Context) error {
 		for _, c := range changes {
 			f.change(ctx, c)
 		}
+		f.done = max(f.done, f.showing) // the changes at one revision are taken together
 		if lost {
 			if err := f.catchUp(ctx); err != nil {
 				return err
@@ -215,12 +217,15 @@ func (f *feed) catchUp(ctx context.Context) error {
 	return err
 }
 
-// change shows one change, unless it was shown before.
+// change shows one change, unless it was shown before. With the first change at a revision all
+// those at the revisions before are done.
 func (f *feed) change(ctx context.Context, c *store.Change) {
 	if c.Entry.Revision <= f.done {
 		return
 	}
-	f.done = c.Entry.Revision
+	if c.Entry.Revision > f.showing {
+		f.done, f.showing = max(f.done, f.showing), c.Entry.Revision
+	}
 	t := f.cluster.typeOf(c.Entry.Key)
 	if t == nil {
 		return

@@ -38,6 +38,7 @@ func (r *recorder) reset() {
 	defer r.mu.Unlock()
 	r.shown, r.initial = nil, nil
 	r.resets++
+	r.cond.Broadcast()
 }
 
 func (r *recorder) observe(ctx context.Context, o *observation) {
@@ -218,5 +219,51 @@ func TestFeedBeginsAnewWhenTheLogIsTrimmed(t *testing.T) {
 	}
 	if err := f.scan(t.Context()); err != nil || len(r.initial) != 3 || r.resets != 1 || f.done != 3 {
 		t.Errorf("scanned %v with %v, %d resets, at %d", r.initial, err, r.resets, f.done)
+	}
+}
+
+// TestFeedShowsAllChangesOfARevision follows a replica, in which several changes have one revision:
+// as announced, and from the log after the buffer was full.
+func TestFeedShowsAllChangesOfARevision(t *testing.T) {
+	engine, err := store.Open(store.Config{Dir: "store", FS: vfs.NewMem(), Replica: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if err := engine.Load(1, "source", func(func(string, uint64, store.Value) error) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	follow := func(revision uint64, n int) {
+		var all []store.Followed
+		for i := range n {
+			all = append(all, store.Followed{Key: fmt.Sprintf("core/configmaps/a/%d", i), Revision: revision,
+				Value: store.Value{Body: []byte(`{"metadata":{"resourceVersion":""}}`), RevisionAt: 32}})
+		}
+		if err := engine.Replicate(all, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, r := &testStore{t, engine}, newRecorder()
+	defer s.run(r)()
+	r.until(t, func() bool { return r.resets == 1 })
+	follow(2, 3)
+	r.until(t, func() bool { return len(r.initial)+len(r.shown) == 3 })
+	hold := make(chan struct{})
+	r.mu.Lock()
+	r.hold = hold
+	r.mu.Unlock()
+	const groups, each = 50, 100 // more than the buffer
+	for i := range groups {
+		follow(uint64(3+i), each)
+	}
+	r.mu.Lock()
+	r.hold = nil
+	r.mu.Unlock()
+	close(hold)
+	r.until(t, func() bool { return len(r.initial)+len(r.shown) >= 3+groups*each })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.initial) + len(r.shown); n != 3+groups*each {
+		t.Errorf("%d observations, expected %d", n, 3+groups*each)
 	}
 }

@@ -20,8 +20,8 @@ type during struct {
 	fail     error
 
 	mu   sync.Mutex
-	fn   func([]*store.Change)
-	held [][]*store.Change
+	fn   func(store.Batch)
+	held []store.Batch
 	hold bool
 }
 
@@ -174,9 +174,9 @@ func (d *during) At(ctx context.Context, at uint64) (store.Reader, error) {
 	return &duringReader{r, d}, err
 }
 
-func (d *during) Subscribe(turn store.Turn, fn func([]*store.Change)) (uint64, func()) {
+func (d *during) Subscribe(turn store.Turn, fn func(store.Batch)) (uint64, func()) {
 	d.fn = fn
-	return d.Store.Subscribe(turn, func(batch []*store.Change) {
+	return d.Store.Subscribe(turn, func(batch store.Batch) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.held = append(d.held, batch); !d.hold {

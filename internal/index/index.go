@@ -152,18 +152,15 @@ func (x *Index) wait(ctx context.Context, built <-chan struct{}) {
 }
 
 // publish is called by the store with every batch of changes, in revision order.
-func (x *Index) publish(batch []*store.Change) {
-	if len(batch) == 0 {
-		return
-	}
+func (x *Index) publish(batch store.Batch) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, c := range batch {
+	for _, c := range batch.Changes {
 		if r := x.resources[resourceOf(c.Entry.Key)]; r != nil {
 			x.note(r, c)
 		}
 	}
-	x.announced = batch[len(batch)-1].Entry.Revision
+	x.announced = batch.Revision
 	x.advanced.Broadcast()
 }
 

@@ -121,8 +121,8 @@ func TestCacheUnderConcurrency(t *testing.T) {
 	e.cache.init(12<<10, 0) // three or four of a shard's six keys
 	ctx, key := t.Context(), func(i int) string { return "k" + strconv.Itoa(i) }
 	var shown [keys]atomic.Uint64 // newest announced revision of each key
-	_, cancel := e.Subscribe(Streams, func(changes []*Change) {
-		for _, c := range changes {
+	_, cancel := e.Subscribe(Streams, func(b Batch) {
+		for _, c := range b.Changes {
 			i, _ := strconv.Atoi(c.Entry.Key[1:])
 			shown[i].Store(c.Entry.Revision)
 		}

@@ -81,7 +81,7 @@ func TestCipher(t *testing.T) {
 	}
 	e := open(Mask{})
 	seen := ""
-	_, stop := e.Subscribe(Streams, func(all []*Change) { seen += string(all[0].Entry.Body) })
+	_, stop := e.Subscribe(Streams, func(b Batch) { seen += string(b.Changes[0].Entry.Body) })
 	for _, key := range []string{"a/bc", "a/bd", "a/odd"} {
 		put(t, e, key, Value{Meta: []byte("head of " + key), Body: []byte("body of " + key), RevisionAt: -1})
 	}

@@ -92,10 +92,10 @@ func (c *crashes) open() *Engine {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	e.Subscribe(Streams, func(changes []*Change) {
+	e.Subscribe(Streams, func(b Batch) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.seen = changes[len(changes)-1].Entry.Revision
+		c.seen = b.Revision
 	})
 	return e
 }

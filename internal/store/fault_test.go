@@ -311,7 +311,7 @@ func testFailedLogWrites(t *testing.T, fault *logFault) {
 		t.Fatal(err)
 	}
 	var announced atomic.Uint64
-	e.Subscribe(Streams, func(changes []*Change) { announced.Store(changes[len(changes)-1].Entry.Revision) })
+	e.Subscribe(Streams, func(b Batch) { announced.Store(b.Revision) })
 	const keys = 8
 	for i := range keys {
 		put(t, e, podKey(i), object(1000))

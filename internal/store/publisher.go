@@ -60,13 +60,14 @@ type pending struct {
 	seal    Seal   // encrypts the records; nil for none
 	sealsBy uint64 // the generation of the cipher that made seal, or an earlier one
 	place   int    // among the changes at its revision, from 0 on
+	gap     bool   // it replaces changes that the replica lacks, see Batch
 	settled bool   // it has left the queue; err is final
 	err     error  // the reason why it did not become visible
 }
 
 type subscription struct {
 	turn Turn
-	fn   func([]*Change)
+	fn   func(Batch)
 }
 
 type waiter struct {
@@ -158,11 +159,16 @@ func (q *publisher) publish(group []*pending) {
 		for i, p := range group {
 			changes[i] = p.change
 		}
-		for _, s := range q.subs {
-			s.fn(changes)
-		}
+		q.announce(Batch{Changes: changes, Revision: newest, Gap: group[0].gap})
 	}
 	q.release(newest)
+}
+
+// announce calls the subscribers.
+func (q *publisher) announce(b Batch) {
+	for _, s := range q.subs {
+		s.fn(b)
+	}
 }
 
 // release ends the waiting for revisions that are visible.
@@ -191,7 +197,7 @@ func (q *publisher) close() {
 }
 
 // Subscribe implements Store.
-func (e *Engine) Subscribe(turn Turn, fn func([]*Change)) (current uint64, cancel func()) {
+func (e *Engine) Subscribe(turn Turn, fn func(Batch)) (current uint64, cancel func()) {
 	q, s := &e.publisher, &subscription{turn, fn}
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,10 +18,10 @@ func TestPublisherOrder(t *testing.T) {
 			q.init(100, newTestCache(1<<20, 100), new(presence))
 			var mu sync.Mutex
 			var announced []uint64
-			q.subs = append(q.subs, &subscription{fn: func(changes []*Change) {
+			q.subs = append(q.subs, &subscription{fn: func(b Batch) {
 				mu.Lock()
 				defer mu.Unlock()
-				for _, c := range changes {
+				for _, c := range b.Changes {
 					announced = append(announced, c.Entry.Revision)
 				}
 			}})
@@ -71,7 +71,7 @@ func TestPublisherTakesEarlierWritesAlong(t *testing.T) {
 	var q publisher
 	q.init(0, newTestCache(1<<20, 0), new(presence))
 	var announced [][]*Change
-	q.subs = append(q.subs, &subscription{fn: func(changes []*Change) { announced = append(announced, changes) }})
+	q.subs = append(q.subs, &subscription{fn: func(b Batch) { announced = append(announced, b.Changes) }})
 	queue := make([]*pending, 3)
 	for i := range queue {
 		queue[i] = &pending{change: &Change{Op: OpCreate, Entry: Entry{Key: "k", Revision: uint64(i + 1)}}}

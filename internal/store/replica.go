@@ -27,8 +27,9 @@ type Followed struct {
 
 // Replicate stores and announces changes of the source, in the order of their revisions, which
 // follow Current. The changes at one revision are all in one call. A deletion of a key that the
-// replica does not have counts for nothing. Errors: ErrClosed, I/O errors.
-func (e *Engine) Replicate(all []Followed) error {
+// replica does not have counts for nothing. gap says that they replace others, see Batch. Errors:
+// ErrClosed, I/O errors.
+func (e *Engine) Replicate(all []Followed, gap bool) error {
 	if !e.cfg.Replica {
 		return errors.New("store: only a replica follows another store")
 	}
@@ -42,6 +43,7 @@ func (e *Engine) Replicate(all []Followed) error {
 	}
 	b := e.db.NewBatch()
 	for _, p := range made {
+		p.gap = gap
 		if err := setChange(b, p); err != nil {
 			return err
 		}
@@ -139,12 +141,13 @@ func (e *Engine) Advance(revision uint64) {
 	e.publisher.advance(revision)
 }
 
-// advance makes a revision without a change visible.
+// advance makes a revision without a change visible, and announces it.
 func (q *publisher) advance(revision uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if revision > q.current.Load() {
 		q.current.Store(revision)
+		q.announce(Batch{Revision: revision})
 		q.release(revision)
 	}
 }

@@ -77,17 +77,18 @@ func TestReplicaFollows(t *testing.T) {
 		t.Errorf("source %q, %v, current %d, oldest %d", source, err, e.Current(), e.Oldest())
 	}
 	var heard []string
-	_, cancel := e.Subscribe(States, func(all []*Change) {
-		for _, c := range all {
+	_, cancel := e.Subscribe(States, func(b Batch) {
+		for _, c := range b.Changes {
 			heard = append(heard, fmt.Sprintf("%s@%d", c.Entry.Key, c.Entry.Revision))
 		}
+		heard = append(heard, fmt.Sprintf("up to %d, gap %t", b.Revision, b.Gap))
 	})
 	defer cancel()
 	if err := e.Replicate([]Followed{{Key: "a", Revision: 9, Value: numbered(3)}, {Key: "b", Revision: 9, Delete: true, Value: numbered(2)},
-		{Key: "c", Revision: 9, Value: numbered(4)}, {Key: "nothing", Revision: 12, Delete: true}, {Key: "a", Revision: 12, Value: numbered(5)}}); err != nil {
+		{Key: "c", Revision: 9, Value: numbered(4)}, {Key: "nothing", Revision: 12, Delete: true}, {Key: "a", Revision: 12, Value: numbered(5)}}, false); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a@9", "b@9", "c@9", "a@12"}; !slices.Equal(heard, want) {
+	if want := []string{"a@9", "b@9", "c@9", "a@12", "up to 12, gap false"}; !slices.Equal(heard, want) {
 		t.Errorf("heard %q, expected %q", heard, want)
 	}
 	waited := make(chan error, 1)
@@ -96,7 +97,10 @@ func TestReplicaFollows(t *testing.T) {
 	if err := <-waited; err != nil || e.Current() != 20 {
 		t.Errorf("%v at %d", err, e.Current())
 	}
-	if err := e.Replicate([]Followed{{Key: "a", Revision: 20, Value: numbered(6)}}); err == nil {
+	if got := heard[len(heard)-1]; got != "up to 20, gap false" {
+		t.Errorf("a revision without a change is announced as %q", got)
+	}
+	if err := e.Replicate([]Followed{{Key: "a", Revision: 20, Value: numbered(6)}}, false); err == nil {
 		t.Error("a revision is followed twice")
 	}
 	entries := []string{`a@12=meta-5 {"n":5,"rev":"12"}`, `c@9=meta-4 {"n":4,"rev":"9"}`}
@@ -145,7 +149,7 @@ func TestReplicaEqualsItsSource(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Replicate(group); err != nil {
+		if err := e.Replicate(group, false); err != nil {
 			t.Fatal(err)
 		}
 	}

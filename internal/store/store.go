@@ -203,7 +203,19 @@ type Feed interface {
 	// subscriptions those with the lower turn are called first with a batch. fn must not
 	// block and must not call the store; the changes may be kept and shared, not changed.
 	// After cancel has returned fn is not called.
-	Subscribe(turn Turn, fn func([]*Change)) (current uint64, cancel func())
+	Subscribe(turn Turn, fn func(Batch)) (current uint64, cancel func())
+}
+
+// Batch is one call of a subscription.
+type Batch struct {
+	Changes []*Change
+	// Revision is the one up to which the subscription has got all changes. The last change
+	// has it, unless the source of a replica moved on without a change.
+	Revision uint64
+	// Gap says that the changes replace others: the source of a replica had compacted the
+	// history between two of its states. The states after both are right, while a follower
+	// of single changes has to begin anew.
+	Gap bool
 }
 
 // Turn is the place of a subscription among those to the same feed.

@@ -44,10 +44,10 @@ func testConcurrent(t *testing.T, h Harness) {
 	const writers, writes, readers = 8, 60, 3
 	s, ctx := h.Open(t), context.Background()
 	var log history
-	_, cancel := s.Subscribe(store.Streams, func(changes []*store.Change) {
+	_, cancel := s.Subscribe(store.Streams, func(b store.Batch) {
 		log.mu.Lock()
 		defer log.mu.Unlock()
-		log.announced = append(log.announced, changes...)
+		log.announced = append(log.announced, b.Changes...)
 	})
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -58,11 +58,14 @@ func testSubscribe(t *testing.T, h Harness) {
 	s := h.open(t)
 	Put(t, s, "before", 0)
 	var got []string
-	collect := func(changes []*store.Change) {
-		if len(changes) == 0 {
-			t.Error("an empty batch was announced")
+	collect := func(b store.Batch) {
+		if len(b.Changes) == 0 {
+			return // the revision moved on
 		}
-		for _, c := range changes {
+		if last := b.Changes[len(b.Changes)-1].Entry.Revision; last != b.Revision || b.Gap {
+			t.Errorf("a batch up to %d ends at %d; gap: %t", b.Revision, last, b.Gap)
+		}
+		for _, c := range b.Changes {
 			got = append(got, ChangeText(c))
 		}
 	}
@@ -70,7 +73,10 @@ func testSubscribe(t *testing.T, h Harness) {
 	if current != 1 {
 		t.Errorf("Subscribe begins after %d, expected 1", current)
 	}
-	_, endState := s.Subscribe(store.States, func(changes []*store.Change) {
+	_, endState := s.Subscribe(store.States, func(b store.Batch) {
+		if len(b.Changes) == 0 {
+			return
+		}
 		if got = append(got, "state"); len(got)%2 == 0 {
 			t.Errorf("a stream is called before a state, whose subscription is younger: %q", got)
 		}
@@ -100,9 +106,9 @@ func testSubscribe(t *testing.T, h Harness) {
 func testAnnounced(t *testing.T, h Harness) {
 	s := h.open(t)
 	var announced atomic.Uint64
-	_, cancel := s.Subscribe(store.States, func(changes []*store.Change) {
+	_, cancel := s.Subscribe(store.States, func(b store.Batch) {
 		<-time.After(10 * time.Millisecond)
-		announced.Store(changes[len(changes)-1].Entry.Revision)
+		announced.Store(b.Revision)
 	})
 	defer cancel()
 	for n := range 10 {

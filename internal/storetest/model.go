@@ -23,7 +23,7 @@ type Model struct {
 	base    map[string]store.Entry // state at oldest
 	oldest  uint64
 	changes []*store.Change                    // with revisions oldest+1, oldest+2, …
-	subs    [2]map[*func([]*store.Change)]bool // by turn
+	subs    [2]map[*func(store.Batch)]bool // by turn
 	moved   chan struct{}                      // closed and replaced when current moves
 	closed  bool
 }
@@ -32,7 +32,7 @@ var _ store.Store = (*Model)(nil)
 
 // NewModel returns an empty store.
 func NewModel() *Model {
-	return &Model{base: map[string]store.Entry{}, subs: [2]map[*func([]*store.Change)]bool{{}, {}}, moved: make(chan struct{})}
+	return &Model{base: map[string]store.Entry{}, subs: [2]map[*func(store.Batch)]bool{{}, {}}, moved: make(chan struct{})}
 }
 
 // Reopen returns a store with the same data, as after a restart, and closes m.
@@ -169,7 +169,7 @@ func (m *Model) write(keys []string, writes []store.Write, current []*store.Entr
 	if batch != nil {
 		for _, turn := range m.subs {
 			for fn := range turn {
-				(*fn)(batch)
+				(*fn)(store.Batch{Changes: batch, Revision: m.current()})
 			}
 		}
 	}
@@ -231,7 +231,7 @@ func (m *Model) Changes(ctx context.Context, prefix string, after uint64, visit 
 }
 
 // Subscribe implements store.Store.
-func (m *Model) Subscribe(turn store.Turn, fn func([]*store.Change)) (uint64, func()) {
+func (m *Model) Subscribe(turn store.Turn, fn func(store.Batch)) (uint64, func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.subs[turn][&fn] = true

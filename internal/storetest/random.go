@@ -69,8 +69,8 @@ func RunRandom(t *testing.T, h Harness) {
 var keys = rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/bc", "a0", "b", "b/\xff", "c"})
 
 func (m *machine) subscribe() {
-	m.s.Subscribe(store.Streams, func(changes []*store.Change) {
-		m.heard = append(m.heard, changes...)
+	m.s.Subscribe(store.Streams, func(b store.Batch) {
+		m.heard = append(m.heard, b.Changes...)
 	})
 }
 

@@ -15,9 +15,9 @@ func testSeveralKeys(t *testing.T, h Harness) {
 	s, ctx := h.open(t), context.Background()
 	Put(t, s, "b", 1)
 	var batches [][]string
-	_, cancel := s.Subscribe(store.Streams, func(batch []*store.Change) {
+	_, cancel := s.Subscribe(store.Streams, func(batch store.Batch) {
 		var keys []string
-		for _, c := range batch {
+		for _, c := range batch.Changes {
 			keys = append(keys, Text(c.Entry))
 		}
 		batches = append(batches, keys)

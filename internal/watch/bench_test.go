@@ -21,7 +21,7 @@ func BenchmarkFanOut(b *testing.B) {
 			frame := make([]byte, 1000)
 			b.ReportAllocs()
 			for n := uint64(1); b.Loop(); n++ {
-				h.publish([]*store.Change{{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: n}}})
+				h.publish(batch(&store.Change{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: n}}))
 				h.due(cursors[0].ring) // ends the pause: held events are shown at once
 				for _, c := range cursors {
 					events, _, err := c.Poll(context.Background())

@@ -27,6 +27,7 @@ type Cursor struct {
 	prefix string
 	rev    uint64
 	closed bool
+	shared bool // changes at rev may have to be returned once more, see Config.Shared
 }
 
 // Watch returns a cursor after a revision. prefix is that of a resource, or of a
@@ -34,6 +35,14 @@ type Cursor struct {
 // be closed.
 func (h *Hub) Watch(prefix string, after uint64) *Cursor {
 	return &Cursor{hub: h, ring: h.use(resourcePrefix(prefix)), prefix: prefix, rev: after}
+}
+
+// Resume is Watch for a client that names the revision, as that of the last change that it got. Of
+// several changes at that revision it may have got the first only: see Config.Shared.
+func (h *Hub) Resume(prefix string, after uint64) *Cursor {
+	c := h.Watch(prefix, after)
+	c.shared = h.cfg.Shared && after > 0
+	return c
 }
 
 // Close releases the ring. The cursor must not be used afterwards, but may be closed
@@ -73,7 +82,8 @@ func (c *Cursor) take(limit int) (events []*Event, all bool) {
 		}
 		if strings.HasPrefix(e.Entry.Key, c.prefix) {
 			bytes += e.size()
-			if len(events) >= limit || len(events) > 0 && bytes > batchBytes {
+			full := len(events) >= limit || len(events) > 0 && bytes > batchBytes
+			if full && e.Entry.Revision > c.rev { // the changes at one revision go together
 				return events, false
 			}
 			events = append(events, e)
@@ -90,9 +100,14 @@ func (c *Cursor) take(limit int) (events []*Event, all bool) {
 // when history no longer reaches back to the cursor, ErrClosed, and those of the store's
 // Changes.
 func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{}, err error) {
+	if err := c.resume(ctx); err != nil {
+		return nil, nil, err
+	}
 	for {
 		seen := c.look()
 		switch {
+		case seen.gap > 0:
+			return nil, nil, &store.TrimmedError{Asked: c.rev, Oldest: seen.gap}
 		case seen.closed:
 			return nil, nil, ErrClosed
 		case seen.inside:
@@ -104,9 +119,34 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 	}
 }
 
+// resume steps back before the cursor's revision when several changes of its prefix have that
+// revision. It does so before the first events.
+func (c *Cursor) resume(ctx context.Context) error {
+	if !c.shared {
+		return nil
+	}
+	n := 0
+	_, err := c.hub.store.Changes(ctx, "", c.rev-1, func(ch *store.Change) bool {
+		same := ch.Entry.Revision == c.rev
+		if same && strings.HasPrefix(ch.Entry.Key, c.prefix) {
+			n++
+		}
+		return same
+	})
+	var trimmed *store.TrimmedError
+	if err != nil && !errors.As(err, &trimmed) { // the watcher begins where history does
+		return err
+	}
+	if c.shared = false; n > 1 {
+		c.rev--
+	}
+	return nil
+}
+
 // sight is the state of a ring as one cursor finds it.
 type sight struct {
 	closed bool // there will be nothing more
+	gap    uint64
 	inside bool
 	events []*Event
 	wake   <-chan struct{}
@@ -120,8 +160,8 @@ func (c *Cursor) look() (s sight) {
 	h := c.hub
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	s.closed, s.inside, s.wake = h.closed, c.inside(), h.more
-	if s.closed {
+	s.closed, s.gap, s.inside, s.wake = h.closed, c.ring.gap, c.inside(), h.more
+	if s.closed || s.gap > 0 {
 		return s
 	}
 	if !s.inside {

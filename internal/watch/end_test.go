@@ -23,12 +23,19 @@ type tape struct {
 }
 
 func (s *tape) Changes(_ context.Context, prefix string, after uint64, visit func(*store.Change) bool) (uint64, error) {
+	read, more := after, true
 	for _, c := range s.changes {
-		if c.Entry.Revision > after && strings.HasPrefix(c.Entry.Key, prefix) && !visit(c) {
-			return c.Entry.Revision, nil
+		if c.Entry.Revision <= after {
+			continue
+		}
+		if !more && c.Entry.Revision > read {
+			return read, nil
+		}
+		if read = c.Entry.Revision; strings.HasPrefix(c.Entry.Key, prefix) && !visit(c) {
+			more = false
 		}
 	}
-	return uint64(len(s.changes)), nil
+	return read, nil
 }
 
 // ending is a model of a hub whose resources end: what each cursor has to return.
@@ -54,7 +61,7 @@ func (m *ending) write() {
 	resource := []string{"core/pods/", "core/nodes/", "core/secrets/"}[m.random.IntN(3)]
 	c := &store.Change{Op: store.OpUpdate, Entry: store.Entry{Key: resource + []string{"a/x", "b/x"}[m.random.IntN(2)], Revision: uint64(len(m.tape.changes) + 1)}}
 	m.tape.changes = append(m.tape.changes, c)
-	m.hub.publish([]*store.Change{c})
+	m.hub.publish(batch(c))
 }
 
 func (m *ending) end(resource string) {

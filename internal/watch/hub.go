@@ -23,6 +23,11 @@ type Config struct {
 	// Writing is the number of writes under way, which will be announced soon. nil means
 	// none.
 	Writing func() int64
+
+	// Shared says that several changes of a resource may have one revision, as in a store on
+	// etcd. A watcher that resumes at such a revision gets all of its changes: it may have seen
+	// the first of them only.
+	Shared bool
 }
 
 // Hub holds the rings.
@@ -49,6 +54,11 @@ type Config struct {
 //	    its own. A watcher that may have found the resource before its end looks once more
 //	    after it has opened the cursor. If it does not find the resource, the cursor may
 //	    have come too late for End; if it does, a later End includes the cursor.
+//
+// A gap in what the store announces (store.Batch) ends all cursors:
+//
+//	W9. A cursor that was opened before a gap returns no change of the gap or after it, but
+//	    *store.TrimmedError.
 type Hub struct {
 	cfg    Config
 	store  store.Feed
@@ -94,18 +104,20 @@ func (h *Hub) Close() {
 }
 
 // publish is called by the store, in revision order.
-func (h *Hub) publish(batch []*store.Change) {
-	if len(batch) == 0 {
-		return
-	}
+func (h *Hub) publish(batch store.Batch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return
 	}
 	before := h.latest
+	h.latest = batch.Revision
+	if batch.Gap {
+		h.endAll()
+		return
+	}
 	var touched []*ring
-	for _, c := range batch {
+	for _, c := range batch.Changes {
 		if r := h.rings[resourcePrefix(c.Entry.Key)]; r != nil {
 			r.append(&Event{Change: *c}, h.cfg)
 			if r.fresh++; r.fresh == 1 {
@@ -113,7 +125,6 @@ func (h *Hub) publish(batch []*store.Change) {
 			}
 		}
 	}
-	h.latest = batch[len(batch)-1].Entry.Revision
 	for _, r := range touched {
 		r.pace.announce(r.fresh, before, func() { h.due(r) })
 		r.fresh = 0
@@ -147,6 +158,15 @@ func (h *Hub) leave(prefix string, r *ring) {
 	defer h.mu.Unlock()
 	if r.users--; r.users == 0 && !r.ended {
 		delete(h.rings, prefix)
+	}
+}
+
+// endAll ends all cursors at a gap. mu is held.
+func (h *Hub) endAll() {
+	for prefix, r := range h.rings {
+		r.ended, r.gap, r.end = true, h.latest, h.latest
+		delete(h.rings, prefix)
+		r.pace.wave()
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // silent is a store whose changes a test announces.
 type silent struct{ store.Store }
 
-func (silent) Subscribe(store.Turn, func([]*store.Change)) (uint64, func()) { return 0, func() {} }
+func (silent) Subscribe(store.Turn, func(store.Batch)) (uint64, func()) { return 0, func() {} }
 
 // crowd is a hub with watchers, in a time that tests control.
 type crowd struct {
@@ -46,7 +46,7 @@ func (c *crowd) at(ms float64) {
 func (c *crowd) write(ms float64) {
 	c.at(ms)
 	c.revision++
-	c.hub.publish([]*store.Change{{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: c.revision}}})
+	c.hub.publish(batch(&store.Change{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: c.revision}}))
 }
 
 // poll lets all watchers read and wait, and expects that each sees that many changes.
@@ -153,7 +153,7 @@ func TestHeldChanges(t *testing.T) {
 		if got := c.cursors[0].Revision(); got != 1 {
 			t.Errorf("the cursor is at %d, it has seen 1", got)
 		}
-		c.hub.publish([]*store.Change{{Op: store.OpCreate, Entry: store.Entry{Key: "core/nodes/n", Revision: 3}}})
+		c.hub.publish(batch(&store.Change{Op: store.OpCreate, Entry: store.Entry{Key: "core/nodes/n", Revision: 3}}))
 		if got := c.cursors[0].Revision(); got != 1 {
 			t.Errorf("after a write of others the cursor is at %d, it has seen 1", got)
 		}
@@ -175,7 +175,7 @@ func TestLargeChangesComeInSmallBatches(t *testing.T) {
 	c := h.Watch("core/pods/", 0)
 	const each, changes = 100 << 10, 20
 	for i := range uint64(changes) {
-		h.publish([]*store.Change{{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: i + 1, Value: store.Value{Body: make([]byte, each)}}}})
+		h.publish(batch(&store.Change{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: i + 1, Value: store.Value{Body: make([]byte, each)}}}))
 	}
 	for seen := 0; seen < changes; {
 		events, wake, err := c.Poll(context.Background())

@@ -20,6 +20,7 @@ type ring struct {
 	pace   pace
 	ended  bool   // the resource is not served any more: nothing is appended
 	end    uint64 // the revision of the end
+	gap    uint64 // the revision of the gap that ended it; 0 for none
 }
 
 // limit is the revision up to which cursors may see, of a hub with that newest revision.

@@ -137,13 +137,13 @@ func (s *fromZero) Changes(ctx context.Context, prefix string, after uint64, vis
 	return to - s.base, nil
 }
 
-func (s *fromZero) Subscribe(turn store.Turn, fn func([]*store.Change)) (uint64, func()) {
-	current, cancel := s.Engine.Subscribe(turn, func(all []*store.Change) {
-		shown := make([]*store.Change, len(all))
-		for i, c := range all {
+func (s *fromZero) Subscribe(turn store.Turn, fn func(store.Batch)) (uint64, func()) {
+	current, cancel := s.Engine.Subscribe(turn, func(b store.Batch) {
+		shown := make([]*store.Change, len(b.Changes))
+		for i, c := range b.Changes {
 			shown[i] = s.change(c)
 		}
-		fn(shown)
+		fn(store.Batch{Changes: shown, Revision: b.Revision - s.base, Gap: b.Gap})
 	})
 	return current - s.base, cancel
 }

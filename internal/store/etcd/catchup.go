@@ -132,5 +132,5 @@ func (e *Engine) show(ctx context.Context, now uint64, differences []difference)
 		}
 		events = append(events, event)
 	}
-	return e.apply(events)
+	return e.apply(events, true)
 }

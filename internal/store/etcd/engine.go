@@ -240,7 +240,7 @@ func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit
 }
 
 // Subscribe implements store.Feed.
-func (e *Engine) Subscribe(turn store.Turn, fn func([]*store.Change)) (current uint64, cancel func()) {
+func (e *Engine) Subscribe(turn store.Turn, fn func(store.Batch)) (current uint64, cancel func()) {
 	return e.replica.Subscribe(turn, fn)
 }
 

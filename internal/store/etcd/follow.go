@@ -61,7 +61,7 @@ func (e *Engine) watch(ctx context.Context) error {
 		case r.IsProgressNotify():
 			e.replica.Advance(uint64(r.Header.Revision))
 		case len(r.Events) > 0:
-			if err := e.apply(r.Events); err != nil {
+			if err := e.apply(r.Events, false); err != nil {
 				return err
 			}
 		}
@@ -83,8 +83,8 @@ func (e *Engine) askForProgress(ctx context.Context) {
 	}
 }
 
-// apply writes events into the replica.
-func (e *Engine) apply(events []*clientv3.Event) error {
+// apply writes events into the replica. gap says that they replace others.
+func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 	all := make([]store.Followed, 0, len(events))
 	latest := map[string]store.Entry{} // written by these events
 	for _, event := range events {
@@ -114,7 +114,7 @@ func (e *Engine) apply(events []*clientv3.Event) error {
 		}
 		all = append(all, f)
 	}
-	return e.replica.Replicate(all)
+	return e.replica.Replicate(all, gap)
 }
 
 // last is the final state of a key that is deleted; ok is false when the replica lacks the key.

@@ -183,11 +183,11 @@ func (c *Collection[T]) set(key string, value T) (before T) {
 }
 
 // publish is called by the store with every batch of changes, in the order of revisions.
-func (c *Collection[T]) publish(batch []*store.Change) {
+func (c *Collection[T]) publish(batch store.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var changes []Change[T]
-	for _, change := range batch {
+	for _, change := range batch.Changes {
 		key, revision := change.Entry.Key, change.Entry.Revision
 		if revision <= c.base || !slices.ContainsFunc(c.cfg.Prefixes, func(p string) bool { return strings.HasPrefix(key, p) }) {
 			continue
@@ -202,12 +202,11 @@ func (c *Collection[T]) publish(batch []*store.Change) {
 			changes = append(changes, Change[T]{key, before, value})
 		}
 	}
-	newest := batch[len(batch)-1].Entry.Revision
 	if len(changes) > 0 {
-		c.advance(newest, changes)
+		c.advance(batch.Revision, changes)
 	}
-	if newest > c.base {
-		c.announced.Store(newest)
+	if batch.Revision > c.base {
+		c.announced.Store(batch.Revision)
 		c.moved.ring()
 	}
 }

@@ -250,12 +250,12 @@ func BenchmarkRead(b *testing.B) {
 		e := &store.Entry{Key: "a/namespace-77/role-7777", Revision: 1 << 40, Value: store.Value{Body: []byte("7")}}
 		for b.Loop() {
 			e.Revision++
-			c.publish([]*store.Change{{Op: store.OpUpdate, Entry: *e}})
+			c.publish(store.Batch{Changes: []*store.Change{{Op: store.OpUpdate, Entry: *e}}, Revision: e.Revision})
 		}
 	})
 	b.Run("other change", func(b *testing.B) {
 		b.ReportAllocs()
-		batch := []*store.Change{{Op: store.OpUpdate, Entry: store.Entry{Key: "b/namespace-77/role-7777", Revision: 1 << 41}}}
+		batch := store.Batch{Changes: []*store.Change{{Op: store.OpUpdate, Entry: store.Entry{Key: "b/namespace-77/role-7777", Revision: 1 << 41}}}, Revision: 1 << 41}
 		for b.Loop() {
 			c.publish(batch)
 		}

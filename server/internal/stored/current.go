@@ -189,21 +189,22 @@ func (c *CurrentStore) Changes(ctx context.Context, prefix string, after uint64,
 }
 
 // Subscribe implements store.Feed. A change that cannot be converted is shown as it is.
-func (c *CurrentStore) Subscribe(turn store.Turn, fn func([]*store.Change)) (uint64, func()) {
-	return c.Store.Subscribe(turn, func(changes []*store.Change) {
-		if len(changes) == 0 || !c.Kinds().Old(changes[0].Entry.Revision-1) {
-			fn(changes)
+func (c *CurrentStore) Subscribe(turn store.Turn, fn func(store.Batch)) (uint64, func()) {
+	return c.Store.Subscribe(turn, func(batch store.Batch) {
+		if len(batch.Changes) == 0 || !c.Kinds().Old(batch.Changes[0].Entry.Revision-1) {
+			fn(batch)
 			return
 		}
-		turned := make([]*store.Change, len(changes))
-		for i, ch := range changes {
+		turned := make([]*store.Change, len(batch.Changes))
+		for i, ch := range batch.Changes {
 			t, err := c.Kinds().change(ch)
 			if err != nil {
 				t = *ch
 			}
 			turned[i] = &t
 		}
-		fn(turned)
+		batch.Changes = turned
+		fn(batch)
 	})
 }
 

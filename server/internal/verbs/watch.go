@@ -100,7 +100,11 @@ func (w *watcher) head() error {
 func (w *watcher) stream() error {
 	// A cursor may be at a revision that does not exist yet; it returns nothing until
 	// there are later ones.
-	w.cursor = w.s.hub.Watch(w.prefix, w.at)
+	begin := w.s.hub.Resume
+	if w.opts.initial {
+		begin = w.s.hub.Watch
+	}
+	w.cursor = begin(w.prefix, w.at)
 	defer w.cursor.Close()
 	if w.s.env.Row(w.res) == nil { // the hub may have ended the resource before the cursor was there
 		return errOver
