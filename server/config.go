@@ -25,6 +25,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/seams"
+	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 // Config describes one server. The zero value of every field is its default, so
@@ -38,6 +39,8 @@ type Config struct {
 	DataDir string
 	// InMemory keeps store and certificates in memory; DataDir is not used.
 	InMemory bool
+	// The settings of etcd, for objects that several servers share. Default: the store in DataDir.
+	Etcd
 	// FS is the file system of the store; nil for the machine's own. With
 	// another one the certificates stay in memory, as with InMemory.
 	FS vfs.FS
@@ -119,6 +122,8 @@ type Config struct {
 
 // The parts of Config, each of the room that it configures.
 type (
+	// Etcd says where etcd is, if it keeps the objects.
+	Etcd = shared.Settings
 	// PKI names certificates and keys.
 	PKI = pki.Config
 	// Authentication says who is let in without or with which credentials.
@@ -153,6 +158,7 @@ const (
 func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
+	c.Etcd.SetDefaults()
 	c.Authentication.SetDefaults(addresses.OwnService + ".default.svc")
 	c.OpenID.SetDefaults()
 	c.Authorization.SetDefaults()
@@ -213,11 +219,27 @@ func (c *Config) Validate() error {
 		wrong("--max-request-bytes: %d bytes is less than the largest object (--max-object-bytes, %d); raise one or lower the other",
 			d.MaxRequestBytes, d.MaxObjectBytes)
 	}
+	if d.shares() {
+		all = append(all, d.Etcd.Validate())
+	}
+	if d.WantsEtcd() {
+		wrong("etcd: this program has no client of etcd; set OpenEtcd to etcdstore.Open, or use the program capstan-etcd")
+	}
+	if d.shares() && d.EncryptionConfigFile != "" {
+		wrong("--encryption-provider-config: objects in etcd are not encrypted by this release; leave the flag out, or let etcd's disk be encrypted")
+	}
 	if d.EncryptionConfigReload && d.EncryptionConfigFile == "" {
 		wrong("--encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config")
 	}
 	return errors.Join(all...)
 }
+
+// shares reports whether the objects are in etcd, for several servers. A server in memory has its
+// own: scripts that start a kube-apiserver name an etcd always.
+func (c *Config) shares() bool { return len(c.EtcdServers) > 0 && !c.InMemory }
+
+// WantsEtcd reports whether the objects are in etcd, of which the program has no client.
+func (c *Config) WantsEtcd() bool { return c.shares() && c.OpenEtcd == nil }
 
 // keepsFiles reports whether certificates and kubeconfig are on the machine's disk.
 func (c *Config) keepsFiles() bool { return !c.InMemory && c.FS == nil }

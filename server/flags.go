@@ -29,6 +29,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
 	c.addStoreFlags(fs)
+	c.addEtcdFlags(fs)
 	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig,
 		"what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
@@ -109,6 +110,18 @@ func (c *Config) addStoreFlags(fs *pflag.FlagSet) {
 		"which resources are encrypted before they are stored, and with which keys")
 	fs.BoolVar(&c.EncryptionConfigReload, "encryption-provider-config-automatic-reload", c.EncryptionConfigReload,
 		"put changes of the file of --encryption-provider-config to use while the server runs")
+}
+
+// addEtcdFlags defines the flags of an etcd that keeps the objects.
+func (c *Config) addEtcdFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.EtcdServers, "etcd-servers", c.EtcdServers,
+		"URLs of the members of an etcd that keeps the objects for this server and others, as kube-apiserver does (default: a store in --data-dir); not used with --in-memory")
+	fs.StringVar(&c.EtcdCAFile, "etcd-cafile", c.EtcdCAFile, "authorities of the certificate of etcd, PEM (default: those of the machine)")
+	fs.StringVar(&c.EtcdCertFile, "etcd-certfile", c.EtcdCertFile, "certificate by which etcd knows this server, PEM")
+	fs.StringVar(&c.EtcdKeyFile, "etcd-keyfile", c.EtcdKeyFile, "private key of --etcd-certfile, PEM")
+	fs.StringVar(&c.EtcdPrefix, "etcd-prefix", c.EtcdPrefix, "beginning of the keys of the cluster in etcd")
+	fs.Var((*lasting)(&c.EtcdCompactionInterval), "etcd-compaction-interval", "time between compactions of etcd; 0 for none")
+	fs.Var((*seconds)(&c.LeaseReuseDuration), "lease-reuse-duration-seconds", "seconds in which events get the same lease of etcd")
 }
 
 // addSigningFlags defines the flags about the authorities of certificate signing requests.

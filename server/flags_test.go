@@ -117,7 +117,7 @@ func TestFlagRanges(t *testing.T) {
 }
 
 func TestInertFlags(t *testing.T) {
-	c, fs, err := parse("--allow-privileged --secure-port=1234 --etcd-servers=http://a,http://b --service-account-key-file a --service-account-key-file b " +
+	c, fs, err := parse("--allow-privileged --secure-port=1234 --storage-backend=etcd3 --service-account-key-file a --service-account-key-file b " +
 		"--oidc-required-claim=hd=kit --watch-cache=false --enable_bootstrap_token_auth --runtime-config api/all=true --requestheader-client-ca-file=x " +
 		"--admission-control=")
 	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
@@ -131,7 +131,7 @@ func TestInertFlags(t *testing.T) {
 			t.Errorf("%v: %q", f.Flags, f.Text)
 		}
 	}
-	want := []string{"--etcd-servers --watch-cache", "--oidc-required-claim", "--requestheader-client-ca-file", "--admission-control"}
+	want := []string{"--storage-backend --watch-cache", "--oidc-required-claim", "--requestheader-client-ca-file", "--admission-control"}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
 	}
@@ -139,7 +139,7 @@ func TestInertFlags(t *testing.T) {
 	if got, err := options.Check(fs); got != nil || err != nil {
 		t.Errorf("a flag with effect is reported: %v, %v", got, err)
 	}
-	if usage := fs.FlagUsages(); strings.Contains(usage, "etcd") || !strings.Contains(usage, "--secure-port int") {
+	if usage := fs.FlagUsages(); strings.Contains(usage, "storage-backend") || !strings.Contains(usage, "--secure-port int") {
 		t.Errorf("help: %s", usage)
 	}
 }

@@ -40,6 +40,9 @@ func (c *Config) times() []limited[time.Duration] {
 		{"livez-grace-period", &c.LivezGracePeriod, 0, longestTime, "time after the start in which /livez counts unfinished start-up steps as healthy"},
 		{"shutdown-delay-duration", &c.ShutdownDelay, 0, longestTime, "how long to go on serving, with /readyz failing, before new requests are refused"},
 		{"kubelet-timeout", &c.KubeletTimeout, time.Millisecond, longestTime, "how long connecting to the agent of a node may take"},
+		{"etcd-healthcheck-timeout", &c.EtcdHealthcheckTimeout, time.Millisecond, longestTime, "time that etcd has to answer the health check etcd"},
+		{"etcd-readycheck-timeout", &c.EtcdReadycheckTimeout, time.Millisecond, longestTime, "time that etcd has to answer the health check etcd-readiness"},
+		{"etcd-max-lag", &c.EtcdMaxLag, time.Millisecond, longestTime, "time by which this server may be behind etcd and still be ready"},
 		{"shutdown-timeout", &c.ShutdownTimeout, time.Millisecond, longestTime, "how long requests in flight may take in a shutdown"},
 	}
 }

@@ -131,7 +131,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 	// The server's own activities.
 	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Pauses: times.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
-		Keys: s.keys, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets, Quotas: s.admitting.quotas})
+		Keys: s.keys, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets,
+		Quotas: s.admitting.quotas, Sharing: s.sharing})
 	if err = s.controllers.CreateNamespaces(ctx); err != nil {
 		return err
 	}
@@ -160,8 +161,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
-	s.health = health.New(health.Config{Clock: cfg.Clock, Store: s.store, Catalog: s.catalog, Controllers: s.controllers, Cipher: s.cipher,
-		KeysReload: cfg.EncryptionConfigReload, LivezGracePeriod: cfg.LivezGracePeriod})
+	s.health = s.openHealth()
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
@@ -176,6 +176,13 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.http = s.newHTTP(handler)
 	s.show()
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// openHealth begins the health checks.
+func (s *Server) openHealth() *health.Health {
+	return health.New(health.Config{Clock: s.cfg.Clock, Store: s.store, Catalog: s.catalog, Controllers: s.controllers, Cipher: s.cipher,
+		KeysReload: s.cfg.EncryptionConfigReload, LivezGracePeriod: s.cfg.LivezGracePeriod,
+		HealthTimeout: s.cfg.EtcdHealthcheckTimeout, ReadyTimeout: min(s.cfg.EtcdReadycheckTimeout, s.cfg.EtcdMaxLag)})
 }
 
 // show gives the rooms to a test that asked for them.

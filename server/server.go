@@ -41,8 +41,9 @@ type Server struct {
 	log         *slog.Logger
 	features    options.Gates
 	catalog     *catalog.Catalog
-	engine      *store.Engine
-	store       store.Store          // engine, with layers
+	engine      *store.Engine        // the server's own store, or its replica of a shared one
+	sharing     *background.Sharing  // nil for a store of the server's own
+	store       store.Store          // engine or the shared store, with layers
 	shown       *stored.CurrentStore // is in store
 	cipher      *encryption.Cipher   // nil for none
 	metrics     *metrics.Metrics

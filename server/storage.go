@@ -4,14 +4,18 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/encryption"
 	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/shared"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -27,18 +31,14 @@ func (s *Server) openStore(ctx context.Context) error {
 	if cipher != nil {
 		config.Cipher = cipher
 	}
+	kinds := stored.NewKinds(s.catalog.Snapshot())
+	if s.cfg.shares() {
+		return s.openShared(ctx, config, kinds)
+	}
 	if s.engine, err = store.Open(config); err != nil {
 		return err
 	}
-	s.closeLater(func() { s.failure = cmp.Or(s.failure, s.engine.Close()) })
-	s.store = s.engine
-	if s.cfg.Seams.WrapStore != nil {
-		s.store = s.cfg.Seams.WrapStore(s.engine)
-	}
-	if s.cfg.TracingConfigFile != "" {
-		s.store = stored.Traced{Store: s.store}
-	}
-	kinds := stored.NewKinds(s.catalog.Snapshot())
+	s.useStore(s.engine)
 	mixed, due, err := stored.NoteVersions(ctx, s.engine, kinds)
 	if err != nil {
 		return err
@@ -54,6 +54,45 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.closeLater(control.Close)
 	}
 	return nil
+}
+
+// openShared opens the store in etcd, with a replica in the data directory.
+func (s *Server) openShared(ctx context.Context, replica store.Config, kinds stored.Kinds) error {
+	replica.Dir += "-replica" // the name of a store of the server's own is not used
+	config := shared.Config{Settings: s.cfg.Etcd, Catalog: s.catalog, Form: kinds.Form(), Replica: replica, Logger: s.log,
+		Lives: func(key string) time.Duration {
+			if t := s.catalog.Snapshot().Type(key); t != nil && t.Stored != nil && t.Stored.Expires {
+				return s.cfg.EventTTL
+			}
+			return 0
+		}}
+	opened, err := s.cfg.OpenEtcd(ctx, config)
+	if err != nil {
+		return err
+	}
+	s.engine = opened.Replica()
+	s.useStore(opened)
+	allocations, err := addresses.NewAllocations(&s.cfg.Addresses, s.catalog.Snapshot().Core("services").Prefix(""), s.store)
+	if err != nil {
+		return err
+	}
+	s.store = allocations
+	s.sharing = &background.Sharing{Store: opened, Allocations: allocations}
+	s.shown = stored.NewShared(s.store)
+	s.store = s.shown
+	return nil
+}
+
+// useStore has the server read and write a store, and close it at its end.
+func (s *Server) useStore(opened store.Store) {
+	s.closeLater(func() { s.failure = cmp.Or(s.failure, opened.Close()) })
+	s.store = opened
+	if s.cfg.Seams.WrapStore != nil {
+		s.store = s.cfg.Seams.WrapStore(opened)
+	}
+	if s.cfg.TracingConfigFile != "" {
+		s.store = stored.Traced{Store: s.store}
+	}
 }
 
 // followEncryption follows the file of the encryption, if that is configured.

@@ -17,6 +17,9 @@ var (
 	ErrFull = errors.New("range is full")
 	// ErrTaken: the item is allocated to another owner.
 	ErrTaken = errors.New("already allocated")
+	// ErrElsewhere: another server has allocated a claimed item, of which this one has not heard
+	// yet. Another claim is worth a try.
+	ErrElsewhere = errors.New("allocated by another server")
 )
 
 // OutsideError means that the requested item is in no range.
@@ -51,7 +54,8 @@ type Config struct {
 // and only a change in which the object loses it, or the claim's release when nothing was
 // written, frees it. So no two stored objects get the same item, whatever writes run and
 // whenever the process dies: after a restart exactly the items of stored objects are
-// held. This requires that one process writes the store, which the store's lock ensures.
+// held. This requires that one process writes the store, which the store's lock ensures, or that
+// each write compares its items with those of other servers (ErrElsewhere).
 type Allocator struct {
 	families []string
 	reserved map[Item]string

@@ -98,3 +98,26 @@ func ports(first, last int) *span {
 	s.of = func(i Item) (int, bool) { return i.Port - first, i.Port >= first && i.Port <= last }
 	return s
 }
+
+// Span is a range of items, as others see it.
+type Span struct{ of *span }
+
+// Span is the range of a family, or of the ports for "".
+func (a *Allocator) Span(family string) Span {
+	if family == "" {
+		family = portSpan
+	}
+	return Span{a.spans[family]}
+}
+
+// Range is the range as users write it.
+func (s Span) Range() string { return s.of.text }
+
+// Size is the number of items.
+func (s Span) Size() int { return s.of.size }
+
+// Item is the item with a number from 0 on.
+func (s Span) Item(n int) Item { return s.of.at(n) }
+
+// Number is the number of an item; in is false for one that is not in the range.
+func (s Span) Number(i Item) (n int, in bool) { return s.of.of(i) }

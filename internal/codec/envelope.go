@@ -96,10 +96,10 @@ func OpenEnvelope(data []byte) (apiVersion, kind string, message []byte, err err
 	if len(data) == len(magic) {
 		return "", "", nil, errNothing
 	}
-	err = eachBytesField(data[len(magic):], func(number uint32, v []byte) error {
+	err = EachBytesField(data[len(magic):], func(number uint32, v []byte) error {
 		switch number {
 		case 1:
-			return eachBytesField(v, func(number uint32, v []byte) error {
+			return EachBytesField(v, func(number uint32, v []byte) error {
 				switch number {
 				case 1:
 					apiVersion = string(v)
@@ -120,8 +120,8 @@ func OpenEnvelope(data []byte) (apiVersion, kind string, message []byte, err err
 	return apiVersion, kind, message, err
 }
 
-// eachBytesField calls visit for the length-delimited fields of a message.
-func eachBytesField(data []byte, visit func(number uint32, contents []byte) error) error {
+// EachBytesField calls visit for the length-delimited fields of a message.
+func EachBytesField(data []byte, visit func(number uint32, contents []byte) error) error {
 	for i := 0; i < len(data); {
 		f, next, err := nextField(data, i)
 		if err != nil {

@@ -111,12 +111,12 @@ func TestFrames(t *testing.T) {
 	}
 	var event string
 	var object []byte
-	err := eachBytesField(got[5:], func(number uint32, v []byte) error {
+	err := EachBytesField(got[5:], func(number uint32, v []byte) error {
 		if number == 1 {
 			event = string(v)
 			return nil
 		}
-		return eachBytesField(v, func(_ uint32, v []byte) error {
+		return EachBytesField(v, func(_ uint32, v []byte) error {
 			object = v
 			return nil
 		})

@@ -156,8 +156,8 @@ const (
 
 // Start starts the selected controllers and returns at once. Stop must be called before
 // the store is closed.
-func Start(cfg Config) *Manager {
-	ctx, stop := context.WithCancel(context.Background())
+func Start(ctx context.Context, cfg Config) *Manager {
+	ctx, stop := context.WithCancel(ctx)
 	c := newCluster(cfg)
 	m := &Manager{stop: stop, feed: newFeed(c)}
 	for _, made := range makers {

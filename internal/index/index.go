@@ -109,7 +109,10 @@ func (x *Index) Close() {
 // would take longer. It reports false when the caller must scan the store: the headers do
 // not fit, or reading them failed (the scan will report why).
 func (x *Index) View(ctx context.Context, prefix string) (View, bool) {
-	visible := x.store.Current()
+	visible, err := x.store.Newest(ctx)
+	if err != nil {
+		return View{}, false // the scan will report it
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for x.announced < visible && !x.closed {

@@ -11,15 +11,16 @@ import (
 // storeWriters are the files that call the store's transactions, and why. Every other change
 // of an object is an objects.Write.
 var storeWriters = map[string]string{
-	"server/internal/objects/write.go":   "the one way of changes",
-	"server/internal/objects/charge.go":  "its transaction with resource quotas",
-	"server/internal/objects/discard.go": "removes a record that cannot be opened, so that there is nothing to evaluate",
-	"server/internal/operate/migrate.go": "changes the form of an object and not what it says, also in a store without a server",
-	"server/internal/stored/current.go":  "a store around another one",
-	"server/internal/stored/traced.go":   "a store around another one",
-	"server/internal/stored/forms.go":    "the records about forms, which are no objects",
-	"server/internal/stored/versions.go": "the record about versions, which is no object",
-	"server/server.go":                   "the secret of page tokens, which is no object",
+	"server/internal/objects/write.go":               "the one way of changes",
+	"server/internal/objects/charge.go":              "its transaction with resource quotas",
+	"server/internal/objects/discard.go":             "removes a record that cannot be opened, so that there is nothing to evaluate",
+	"server/internal/operate/migrate.go":             "changes the form of an object and not what it says, also in a store without a server",
+	"server/internal/kinds/addresses/allocations.go": "a store around another one",
+	"server/internal/stored/current.go":              "a store around another one",
+	"server/internal/stored/traced.go":               "a store around another one",
+	"server/internal/stored/forms.go":                "the records about forms, which are no objects",
+	"server/internal/stored/versions.go":             "the record about versions, which is no object",
+	"server/server.go":                               "the secret of page tokens, which is no object",
 }
 
 var storeWrite = regexp.MustCompile(`\b[sS]tore\.Update(All)?\(|\.Update(All)?\(.*\*store\.Entry`)

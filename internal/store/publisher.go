@@ -218,6 +218,9 @@ func (q *publisher) ended() error {
 	return q.broken
 }
 
+// Newest implements Store.
+func (e *Engine) Newest(ctx context.Context) (uint64, error) { return e.Current(), ctx.Err() }
+
 // WaitFor implements Store. It returns ErrClosed when the store is closed
 // meanwhile.
 func (e *Engine) WaitFor(ctx context.Context, revision uint64) error {

@@ -149,6 +149,10 @@ type Revisions interface {
 	// Current is the newest visible revision, Oldest the oldest that At accepts.
 	Current() uint64
 	Oldest() uint64
+	// Newest is Current at a moment when all writes are visible and announced that were
+	// acknowledged before the call, by any process. Errors: ctx's, and those of the way to
+	// other processes.
+	Newest(ctx context.Context) (uint64, error)
 	// WaitFor returns once Current() >= revision, or with ctx's error, with ErrClosed when
 	// the store is closed meanwhile, or with the error after which nothing is written.
 	WaitFor(ctx context.Context, revision uint64) error
@@ -228,6 +232,15 @@ const (
 	// of a change in a stream finds the change in all states.
 	Streams
 )
+
+// Stale is a context whose reads may show any state that this process has. Others, of the newest
+// state, show all writes that were acknowledged before, by any process that uses the data.
+func Stale(ctx context.Context) context.Context { return context.WithValue(ctx, stale{}, true) }
+
+// MayBeStale reports whether reads may show any state.
+func MayBeStale(ctx context.Context) bool { return ctx.Value(stale{}) != nil }
+
+type stale struct{}
 
 // Store is a versioned key-value store with a change feed. All methods may be
 // called concurrently.

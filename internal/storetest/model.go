@@ -22,9 +22,9 @@ type Model struct {
 	mu      sync.Mutex
 	base    map[string]store.Entry // state at oldest
 	oldest  uint64
-	changes []*store.Change                    // with revisions oldest+1, oldest+2, …
+	changes []*store.Change                // with revisions oldest+1, oldest+2, …
 	subs    [2]map[*func(store.Batch)]bool // by turn
-	moved   chan struct{}                      // closed and replaced when current moves
+	moved   chan struct{}                  // closed and replaced when current moves
 	closed  bool
 }
 
@@ -258,6 +258,9 @@ func (m *Model) Trim(upTo uint64) error {
 	}
 	return nil
 }
+
+// Newest implements store.Store.
+func (m *Model) Newest(ctx context.Context) (uint64, error) { return m.Current(), ctx.Err() }
 
 // Current implements store.Store.
 func (m *Model) Current() uint64 {

@@ -191,7 +191,7 @@ func TestCloseWakesEverybody(t *testing.T) {
 		}
 	}
 	c := write(t, s, "core/pods/a/x") // announced to no hub
-	h.publish(batch(&c))    // a store may call once more while the subscription ends
+	h.publish(batch(&c))              // a store may call once more while the subscription ends
 	for _, prefix := range []string{"core/pods/", "core/secrets/"} {
 		if _, err := h.Watch(prefix, 0).Next(ctx); !errors.Is(err, ErrClosed) {
 			t.Errorf("a cursor of a closed hub on %s returned %v", prefix, err)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,7 +22,7 @@ import (
 // Main runs the command line of the process and ends it. The configuration is that of the
 // servers that it runs, before flags.
 func Main(name string, cfg server.Config) {
-	p := program{name, cfg}
+	p := program{name, cfg, become}
 	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, catch))
 }
 
@@ -28,6 +30,22 @@ func Main(name string, cfg server.Config) {
 type program struct {
 	name string
 	cfg  server.Config
+	// become replaces the process with another program, if that is there. It returns an error only.
+	become func(program string) error
+}
+
+// become looks for the program in the folder of this one, and then in PATH.
+func become(program string) error {
+	path := program
+	if own, err := os.Executable(); err == nil {
+		path = filepath.Join(filepath.Dir(own), program)
+	}
+	if _, err := os.Stat(path); err != nil {
+		if path, err = exec.LookPath(program); err != nil {
+			return fmt.Errorf("the program %s is neither in the folder of this one nor in PATH: install it", program)
+		}
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, os.Args, os.Environ()))
 }
 
 // catcher returns a channel of signals of some kinds, in place of their default effect;

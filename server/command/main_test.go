@@ -18,7 +18,7 @@ import (
 )
 
 // capstan is the program with the built-in groups.
-var capstan = program{"capstan", server.Config{}}
+var capstan = program{"capstan", server.Config{}, func(program string) error { return errors.New(program + " is not there") }}
 
 // command runs one command line to its end.
 func command(args ...string) (code int, stdout, stderr string) {
@@ -100,7 +100,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestHelpAndCompletion(t *testing.T) {
-	if code, stdout, _ := command("serve", "--help"); code != 0 || !strings.Contains(stdout, "--secure-port") || strings.Contains(stdout, "--etcd-servers") {
+	if code, stdout, _ := command("serve", "--help"); code != 0 || !strings.Contains(stdout, "--secure-port") || strings.Contains(stdout, "--watch-cache") {
 		t.Errorf("code %d: %s", code, stdout)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -147,13 +147,22 @@ func TestServe(t *testing.T) {
 			if len(said) != 2 || !strings.HasPrefix(said[0], "capstan listens on https://127.0.0.1:") {
 				t.Errorf("stdout %q", said)
 			}
-			if n := strings.Count(stderr.String(), "have no effect"); n != 2 || !strings.Contains(stderr.String(), "--oidc-issuer-url\" flags=--oidc-groups-claim") || !strings.Contains(stderr.String(), `"--etcd-servers --watch-cache"`) {
+			if n := strings.Count(stderr.String(), "have no effect"); n != 3 || !strings.Contains(stderr.String(), "--oidc-issuer-url\" flags=--oidc-groups-claim") ||
+				!strings.Contains(stderr.String(), "on this server\" flags=--watch-cache") || !strings.Contains(stderr.String(), "--in-memory=true\" flags=--etcd-servers") {
 				t.Errorf("stderr %s", &stderr)
 			}
 			if info, err := os.Stat(kubeconfig); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
 				t.Errorf("%v, %v", info, err)
 			}
 		})
+	}
+}
+
+// TestServeOnEtcd: a program without etcd's client says which one has it.
+func TestServeOnEtcd(t *testing.T) {
+	code, stdout, stderr := command("serve", "--etcd-servers=http://127.0.0.1:1")
+	if want := "capstan: --etcd-servers needs a program with etcd's client: capstan-etcd is not there\nRun 'capstan serve --help' for usage.\n"; code != 1 || stdout != "" || stderr != want {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 }
 

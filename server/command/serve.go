@@ -40,6 +40,11 @@ need another one.`,
 		Version: readBuild().Version,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cfg.WantsEtcd() {
+				if err := p.become("capstan-etcd"); err != nil {
+					return usageError{fmt.Errorf("--etcd-servers needs a program with etcd's client: %w", err)}
+				}
+			}
 			level := new(slog.LevelVar)
 			log, err := logged.logger(cmd.ErrOrStderr(), level)
 			if err != nil {

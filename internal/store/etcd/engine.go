@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -26,6 +27,15 @@ type Config struct {
 	Prefix string
 	// Form is how objects lie in etcd.
 	Form Form
+	// FormID is a fingerprint of the form in the replica. A replica of another one is made anew.
+	FormID string
+	// Lives is the time after its last write after which a value vanishes; 0 for never. nil means
+	// never.
+	Lives func(key string) time.Duration
+	// Reuse is the time in which such values get the same lease. 0 means a minute.
+	Reuse time.Duration
+	// Compaction is the time between compactions of etcd's history; 0 means that others compact.
+	Compaction time.Duration
 	// Replica is the place of the replica, and its bounds.
 	Replica store.Config
 	// Timeout bounds one question to etcd. 0 means 5 s.
@@ -46,11 +56,14 @@ type Engine struct {
 	locks   store.KeyLocks
 	newest  newest
 	writing writing
+	leases  leases
+	present atomic.Int64 // the lease of the record of this server
 	health  health
 	nudges  chan struct{} // from reads that wait for a revision
 
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when follow has ended
+	chores  sync.WaitGroup
 	once    sync.Once
 	err     error // of Close
 }
@@ -83,6 +96,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	following, stop := context.WithCancel(context.Background())
 	e.stop = stop
 	go e.follow(following)
+	e.chores.Go(func() { e.compact(following, cfg.Compaction) })
 	if err := e.reach(ctx, at.revision); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -97,6 +111,9 @@ func connect(cfg Config) (*Engine, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = usualTimeout
 	}
+	if cfg.Reuse == 0 {
+		cfg.Reuse = time.Minute
+	}
 	client, err := clientv3.New(clientv3.Config{Endpoints: cfg.Endpoints, TLS: cfg.TLS, DialTimeout: dialTimeout,
 		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveTimeout, Logger: zap.NewNop()})
 	if err != nil {
@@ -107,7 +124,7 @@ func connect(cfg Config) (*Engine, error) {
 
 // greeting is the answer of etcd to the first questions.
 type greeting struct {
-	source   string // the cluster and the prefix
+	source   string // the cluster, the prefix and the form
 	revision uint64
 }
 
@@ -139,7 +156,7 @@ func (e *Engine) greetMember(ctx context.Context, member string) (greeting, erro
 	if err != nil {
 		return greeting{}, fmt.Errorf("etcd: keys below %s cannot be read: %w", e.cfg.Prefix, err)
 	}
-	return greeting{fmt.Sprintf("%016x %s", now.Header.ClusterId, e.cfg.Prefix), uint64(now.Header.Revision)}, nil
+	return greeting{strings.TrimSpace(fmt.Sprintf("%016x %s %s", now.Header.ClusterId, e.cfg.Prefix, e.cfg.FormID)), uint64(now.Header.Revision)}, nil
 }
 
 // openReplica opens the replica, or makes it anew when it is of another cluster or from the future
@@ -179,8 +196,12 @@ func (e *Engine) openReplica(ctx context.Context, at greeting) (err error) {
 func (e *Engine) Close() error {
 	e.once.Do(func() {
 		e.writing.close()
+		last, cancel := context.WithTimeout(context.Background(), time.Second)
+		e.leave(last)
+		cancel()
 		e.stop()
 		<-e.stopped
+		e.chores.Wait()
 		e.err = errors.Join(e.replica.Close(), e.client.Close())
 	})
 	return e.err
@@ -204,6 +225,15 @@ func (e *Engine) Current() uint64 { return e.replica.Current() }
 // Oldest implements store.Revisions.
 func (e *Engine) Oldest() uint64 { return e.replica.Oldest() }
 
+// Newest implements store.Revisions.
+func (e *Engine) Newest(ctx context.Context) (uint64, error) {
+	if err := e.reachNewest(ctx); err != nil {
+		return 0, err
+	}
+	e.replica.Announced()
+	return e.replica.Current(), nil
+}
+
 // WaitFor implements store.Revisions.
 func (e *Engine) WaitFor(ctx context.Context, revision uint64) error { return e.reach(ctx, revision) }
 
@@ -225,6 +255,9 @@ func (e *Engine) Get(ctx context.Context, key string) (store.Entry, error) {
 	}
 	return e.replica.Get(ctx, key)
 }
+
+// Replica is the server's own copy.
+func (e *Engine) Replica() *store.Engine { return e.replica }
 
 // Trim removes the history of the replica before a revision: see store.Engine.Trim.
 func (e *Engine) Trim(ctx context.Context, upTo uint64) error { return e.replica.Trim(ctx, upTo) }

@@ -27,9 +27,10 @@ type question struct {
 	err      error
 }
 
-// reachNewest returns when the replica has the state that etcd has now, or a newer one.
+// reachNewest returns when the replica has the state that etcd has now, or a newer one; at once for
+// reads of any state.
 func (e *Engine) reachNewest(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || store.MayBeStale(ctx) {
 		return err
 	}
 	q := e.newest.join(e.revision)

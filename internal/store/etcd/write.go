@@ -103,7 +103,7 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(keys[i])), "=", int64(entries[i].Revision)))
 		otherwise = append(otherwise, clientv3.OpGet(e.place(keys[i]), clientv3.WithKeysOnly()))
 		compared = e.appendSeen(compared, w.Seen)
-		operation, err := e.operation(keys[i], w, current[i])
+		operation, err := e.operation(ctx, keys[i], w, current[i])
 		if err != nil {
 			return nil, false, err
 		}
@@ -114,6 +114,7 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	if len(operations) == 0 {
 		return entries, false, nil
 	}
+	compared, lead := leads(ctx, compared)
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
@@ -132,6 +133,11 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	}
 	e.replica.Announced()
 	if !answer.Succeeded {
+		if lead != nil {
+			if err := e.lasts(ctx, lead); err != nil {
+				return nil, false, err
+			}
+		}
 		return nil, e.changed(answer, entries), store.ErrChanged
 	}
 	for i, w := range writes {
@@ -158,7 +164,7 @@ func (e *Engine) changed(answer *clientv3.TxnResponse, before []store.Entry) boo
 }
 
 // operation is the part of a transaction that performs a write.
-func (e *Engine) operation(key string, w store.Write, current *store.Entry) (clientv3.Op, error) {
+func (e *Engine) operation(ctx context.Context, key string, w store.Write, current *store.Entry) (op clientv3.Op, err error) {
 	if err := store.CheckWrite(key, w, current); err != nil || w.Op == 0 {
 		return clientv3.Op{}, err
 	}
@@ -167,9 +173,19 @@ func (e *Engine) operation(key string, w store.Write, current *store.Entry) (cli
 	}
 	data, err := e.cfg.Form.Encode(key, w.Value)
 	if err != nil {
-		return clientv3.Op{}, err
+		return op, err
 	}
-	return clientv3.OpPut(e.place(key), string(data)), nil
+	var options []clientv3.OpOption
+	if e.cfg.Lives != nil {
+		if life := e.cfg.Lives(key); life > 0 {
+			id, err := e.lease(ctx, life)
+			if err != nil {
+				return op, err
+			}
+			options = append(options, clientv3.WithLease(id))
+		}
+	}
+	return clientv3.OpPut(e.place(key), string(data), options...), nil
 }
 
 // appendSeen adds the comparisons of a read set.

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -30,6 +31,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 // Config selects the activities, and describes the cluster.
@@ -53,6 +55,15 @@ type Config struct {
 	Services  *addresses.Services
 	Issuer    *authn.TokenIssuer // of tokens in secrets
 	Quotas    *quota.Quotas
+
+	// Sharing has the parts of a shared store; nil for a store of the server's own.
+	Sharing *Sharing
+}
+
+// Sharing is a store that other servers use, too, and the allocations of services in it.
+type Sharing struct {
+	Store       shared.Store
+	Allocations *addresses.Allocations
 }
 
 // Controllers are the server's own activities.
@@ -67,7 +78,7 @@ type Controllers struct {
 
 	startup        startup
 	chores         []chore
-	manager        *controller.Manager // nil before Start
+	manager        atomic.Pointer[controller.Manager] // nil while the controllers do not run here
 	background     sync.WaitGroup
 	lasting        context.Context // ends when Stop is called
 	stopBackground context.CancelFunc
@@ -88,8 +99,8 @@ func (c *Controllers) Start() {
 		c.log.Warn("--controllers: this server does not have these controllers; run kube-controller-manager with them, or leave them out", "controllers",
 			strings.Join(names, " "))
 	}
-	c.manager = c.startControllers()
 	ctx, first := c.lasting, c.catalog.Snapshot()
+	c.runControllers(ctx)
 	c.background.Go(func() { c.keepBootstrapped(ctx) })
 	pauses := c.cfg.Pauses
 	for _, chore := range c.chores {
@@ -110,13 +121,34 @@ func (c *Controllers) Run(do func(context.Context)) {
 func (c *Controllers) Stop() {
 	c.stopBackground()
 	c.background.Wait()
-	if c.manager != nil {
-		c.manager.Stop()
+	c.manager.Load().Stop()
+}
+
+// runControllers begins to run the controllers, on one of the servers that share a store.
+func (c *Controllers) runControllers(ctx context.Context) {
+	if c.cfg.Sharing == nil {
+		c.manager.Store(c.startControllers(context.WithoutCancel(ctx))) // until Stop
+		return
 	}
+	c.background.Go(func() {
+		c.cfg.Sharing.Store.Lead(ctx, "controllers", func(led context.Context) {
+			c.log.Info("this server runs the controllers of the cluster")
+			m := c.startControllers(led)
+			c.manager.Store(m)
+			<-led.Done()
+			c.manager.Store(nil)
+			m.Stop()
+			c.log.Info("this server does not run the controllers of the cluster any more")
+		})
+	})
 }
 
 // RootCAChanged notifies the controllers of another authority for clients.
-func (c *Controllers) RootCAChanged() { c.manager.RootCAChanged() }
+func (c *Controllers) RootCAChanged() {
+	if m := c.manager.Load(); m != nil {
+		m.RootCAChanged()
+	}
+}
 
 // Bootstrapped is closed when the objects of every cluster exist.
 func (c *Controllers) Bootstrapped() <-chan struct{} { return c.startup.done }
@@ -132,7 +164,7 @@ func (c *Controllers) expire(ctx context.Context) {
 			prefixes = append(prefixes, t.Prefix)
 		}
 	}
-	if c.cfg.EventTTL < 0 || len(prefixes) == 0 {
+	if c.cfg.EventTTL < 0 || len(prefixes) == 0 || c.cfg.Sharing != nil { // a shared store lets them expire
 		return
 	}
 	slices.Sort(prefixes)
@@ -146,7 +178,7 @@ func (c *Controllers) expire(ctx context.Context) {
 
 // startControllers runs the controllers that the configuration selects. They begin with a
 // scan of all objects, while the first requests are served.
-func (c *Controllers) startControllers() *controller.Manager {
+func (c *Controllers) startControllers(ctx context.Context) *controller.Manager {
 	cfg := controller.Config{
 		Controllers: c.cfg.Controllers,
 		Acting:      c.actAs,
@@ -177,7 +209,7 @@ func (c *Controllers) startControllers() *controller.Manager {
 		}
 		cfg.Types = append(cfg.Types, controller.Type{Resource: t.Stored.Resource, Prefix: t.Prefix, Off: !t.Served()})
 	}
-	return controller.Start(cfg)
+	return controller.Start(ctx, cfg)
 }
 
 // controllersManager is the manager of the writes of controllers.

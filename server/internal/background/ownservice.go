@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -17,6 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // KeepOwnService creates the server's own service, its endpoints and the config map for
@@ -44,14 +46,41 @@ func (c *Controllers) KeepOwnService(ctx context.Context) error {
 		c.log.Debug("the service of the server has no endpoints", "error", err)
 		return nil
 	}
-	endpoints := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true"}},"subsets":[{"addresses":[{"ip":%q}],"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}]}`,
-		addresses.OwnService, "endpointslice."+profile.LabelDomain+"/skip-mirror", address, port)
+	servers, err := c.servers(ctx, address)
+	if err != nil {
+		return fmt.Errorf("the servers of the cluster: %w", err)
+	}
+	var ips, ends []string
+	for _, server := range servers {
+		ips = append(ips, fmt.Sprintf(`{"ip":%q}`, server))
+		ends = append(ends, fmt.Sprintf(`{"addresses":[%q],"conditions":{"ready":true}}`, server))
+	}
+	endpoints := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true"}},"subsets":[{"addresses":[%s],"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}]}`,
+		addresses.OwnService, "endpointslice."+profile.LabelDomain+"/skip-mirror", strings.Join(ips, ","), port)
 	if err := c.keepOwn(ctx, "v1", "Endpoints", endpoints, "subsets"); err != nil {
 		return err
 	}
-	slice := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:%q}},"addressType":%q,"endpoints":[{"addresses":[%q],"conditions":{"ready":true}}],
-		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, addresses.OwnService, profile.LabelDomain+"/service-name", addresses.OwnService, allocate.Family(address), address, port)
+	slice := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:%q}},"addressType":%q,"endpoints":[%s],
+		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, addresses.OwnService, profile.LabelDomain+"/service-name", addresses.OwnService, allocate.Family(address), strings.Join(ends, ","), port)
 	return c.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
+}
+
+// servers are the addresses of all servers that share the store, with that of this one.
+func (c *Controllers) servers(ctx context.Context, own netip.Addr) ([]string, error) {
+	row := c.catalog.Snapshot().Core("endpoints")
+	if c.cfg.Sharing == nil || row == nil {
+		return []string{own.String()}, nil
+	}
+	doc, err := c.objects.DecodeOwn(row, fmt.Appendf(nil, `{"subsets":[{"addresses":[{"ip":%q}]}]}`, own))
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Release()
+	v, err := stored.Seal(row, doc.Root(), new(stored.Space))
+	if err != nil {
+		return nil, err
+	}
+	return c.cfg.Sharing.Store.Present(ctx, own.String(), v)
 }
 
 // keepOwn is keep for an object with the service's name. Labels and members get their

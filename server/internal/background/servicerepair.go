@@ -18,6 +18,9 @@ import (
 // service with one that it should not have.
 func (c *Controllers) RepairServices(ctx context.Context) error {
 	var all []error
+	if c.cfg.Sharing != nil {
+		all = append(all, c.cfg.Sharing.Allocations.Repair(ctx))
+	}
 	for _, w := range c.services.Repair() {
 		all = append(all, c.recordConflict(ctx, w))
 	}

@@ -52,6 +52,9 @@ func Start(t *testing.T, change func(*server.Config)) *Server {
 	if change != nil {
 		change(&cfg)
 	}
+	if os.Getenv("CAPSTAN_TEST_ETCD") != "" && cfg.InMemory {
+		OnEtcd(&cfg, Etcd(t), fmt.Sprintf("/%s-%d", strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-")), etcdPrefixes.Add(1)))
+	}
 	s, err := Launch(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)

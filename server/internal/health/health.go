@@ -23,6 +23,9 @@ type Config struct {
 	Cipher      *encryption.Cipher // nil for none
 	// KeysReload has one check for all key services, whose number may change.
 	KeysReload bool
+	// HealthTimeout and ReadyTimeout bound the questions of the checks etcd and etcd-readiness to
+	// a shared store.
+	HealthTimeout, ReadyTimeout time.Duration
 	// LivezGracePeriod is the time from the start in which /livez excuses its steps.
 	LivezGracePeriod time.Duration
 }
@@ -48,11 +51,11 @@ func (h *Health) Checks(endpoint string) []Check {
 	if endpoint == "livez" {
 		checks = append(checks, Check{Name: "etcd", Check: h.storeReads})
 	} else {
-		checks = append(checks, Check{Name: "etcd", Check: h.cfg.Store.Healthy})
+		checks = append(checks, Check{Name: "etcd", Check: h.storeAnswers(h.cfg.HealthTimeout)})
 	}
 	if endpoint == "readyz" {
 		// The followers of the store are ready before the port is open.
-		checks = append(checks, Check{Name: "etcd-readiness", Check: h.cfg.Store.Healthy}, Check{Name: "informer-sync", Check: ok})
+		checks = append(checks, Check{Name: "etcd-readiness", Check: h.storeAnswers(h.cfg.ReadyTimeout)}, Check{Name: "informer-sync", Check: ok})
 	}
 	for _, hook := range h.cfg.Controllers.Hooks() {
 		checks = append(checks, Check{Name: hook.Name, Check: func() error { return hook.Check(h.Excuses(endpoint)) }})
@@ -104,6 +107,17 @@ func (h *Health) storeReads() error {
 		return err
 	}
 	return nil
+}
+
+// storeAnswers is nil while the store accepts writes and this server has its newest state: a server
+// that shares the store is behind the others for a moment, and not longer than the timeout.
+func (h *Health) storeAnswers(timeout time.Duration) func() error {
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		_, err := h.cfg.Store.Newest(ctx)
+		return errors.Join(h.cfg.Store.Healthy(), err)
+	}
 }
 
 // livenessWait bounds a read of a store that is alive.

@@ -2,8 +2,6 @@ package move
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +43,7 @@ func (f *etcdFlags) config() (etcd.Config, error) {
 	if len(f.servers) == 0 {
 		return etcd.Config{}, errors.New("no etcd: give the URLs of its members with --etcd")
 	}
-	security, err := f.tls()
+	security, err := etcd.Security(f.caFile, f.certFile, f.keyFile)
 	return etcd.Config{Endpoints: f.servers, TLS: security, Prefix: f.prefix}, err
 }
 
@@ -160,30 +158,4 @@ func numbers(objects map[string]int64) string {
 	}
 	_ = table.Flush() // into memory
 	return text.String()
-}
-
-// tls is the configuration of connections to etcd; nil for plain ones.
-func (f *etcdFlags) tls() (*tls.Config, error) {
-	if f.caFile == "" && f.certFile == "" && f.keyFile == "" {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if f.caFile != "" {
-		text, err := os.ReadFile(f.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("--etcd-cafile: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--etcd-cafile: %s has no certificate in PEM", f.caFile)
-		}
-	}
-	if f.certFile != "" || f.keyFile != "" {
-		pair, err := tls.LoadX509KeyPair(f.certFile, f.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("--etcd-certfile, --etcd-keyfile: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/registry"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -86,7 +87,7 @@ func (i *Import) load(ctx context.Context, config store.Config, from *etcd.Copy)
 	reported := time.Now()
 	err = engine.Load(from.Revision(), from.Source(), func(put func(string, uint64, store.Value) error) error {
 		return from.Each(ctx, false, func(item etcd.Item) error {
-			if item.Key == "" {
+			if item.Key == "" || registry.IsRange(item.Key) {
 				done.Others++
 				return nil
 			}
@@ -132,7 +133,7 @@ func (d digest) with(key string, revision uint64) digest {
 func (i *Import) compare(ctx context.Context, engine *store.Engine, from *etcd.Copy, left map[string]bool) error {
 	there, here := map[string]digest{}, map[string]digest{}
 	if err := from.Each(ctx, true, func(item etcd.Item) error {
-		if item.Key != "" && !left[item.Key] {
+		if item.Key != "" && !registry.IsRange(item.Key) && !left[item.Key] {
 			there[resourceOf(item.Key)] = there[resourceOf(item.Key)].with(item.Key, item.Revision)
 		}
 		return nil

@@ -56,6 +56,9 @@ func (e *Evaluation) seeType() error {
 
 // seeForm adds the record about the form of a custom kind's objects to the read set.
 func (e *Evaluation) seeForm(d *api.Definition) error {
+	if d.FormKey == "" {
+		return nil // the store has no such records
+	}
 	form, err := e.s.store.Get(e.ctx, d.FormKey)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err

@@ -38,7 +38,7 @@ func nothingWritten(err error) bool {
 	if errors.As(err, &refused) {
 		return true
 	}
-	for _, is := range []error{errDryRun, ErrNothing, store.ErrChanged, store.ErrClosed, store.ErrFull, store.ErrReadOnly, context.Canceled,
+	for _, is := range []error{errDryRun, ErrNothing, store.ErrChanged, store.ErrClosed, store.ErrFull, store.ErrReadOnly, allocate.ErrElsewhere, context.Canceled,
 		context.DeadlineExceeded} {
 		if errors.Is(err, is) {
 			return true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -85,6 +86,7 @@ type Result struct {
 const (
 	generateTries = 8
 	basisTries    = 5
+	claimTries    = 100 // with other addresses than those that other servers have just claimed
 )
 
 // errStale ends a transaction whose basis has changed.
@@ -94,7 +96,7 @@ var errStale = errors.New("the basis of the write has changed")
 // store.ErrChanged if w.Seen does not stand.
 func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
 	out, err := o.writeProviding(ctx, w)
-	if errors.Is(err, store.ErrChanged) && len(w.Seen) == 0 {
+	if errors.Is(err, store.ErrChanged) && len(w.Seen) == 0 || errors.Is(err, allocate.ErrElsewhere) {
 		err = api.Conflict(w.Row.GroupResource(), w.Name, "the change depends on other objects that have been modified again and again while it was decided on; please try again")
 	}
 	if out.removed {
@@ -128,7 +130,7 @@ func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 		return e.commit()
 	}
 	entry, err := o.store.Update(ctx, key, decide)
-	for try := 1; w.repeats(try, err); try++ {
+	for try := 1; w.repeats(try, err) || try < claimTries && errors.Is(err, allocate.ErrElsewhere); try++ {
 		entry, err = o.store.Update(ctx, key, decide)
 	}
 	if errors.Is(err, errWaits) || errors.Is(err, errQuotas) {
@@ -189,7 +191,7 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 			err = api.AlreadyExists(w.Row.GroupResource(), name)
 		case (stale && !w.Creates || other) && try >= basisTries:
 			err = api.Conflict(w.Row.GroupResource(), name, "the object has been modified again and again while the change was decided on; please try again")
-		case stale, other:
+		case stale, other, try < claimTries && errors.Is(err, allocate.ErrElsewhere):
 			e.abandon()
 			continue
 		}

@@ -55,7 +55,10 @@ func (f *Form) Encode(key string, v store.Value) ([]byte, error) {
 
 func (f *Form) encode(key string, v store.Value) ([]byte, error) {
 	prefix := catalog.KeyPrefix(key)
-	if prefix == "" {
+	switch {
+	case ranges[key]:
+		return encodeRange(v)
+	case prefix == "":
 		return encodeRecord(v)
 	}
 	if !hasPlace(v) {
@@ -121,7 +124,10 @@ func (f *Form) decode(key string, data []byte) (store.Value, error) {
 		return store.Value{}, fmt.Errorf("it has %d bytes, more than %d; make it smaller", len(data), maxValue)
 	}
 	prefix := catalog.KeyPrefix(key)
-	if prefix == "" {
+	switch {
+	case ranges[key]:
+		return decodeRange(data)
+	case prefix == "":
 		return decodeRecord(data)
 	}
 	t := f.rows.Snapshot().Type(prefix)

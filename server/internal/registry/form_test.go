@@ -40,7 +40,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	for _, place := range []string{"", "/", "pods/default/web", "/pods", "/pods/", "/pods/web", "/pods//web", "/pods/default/", "/pods/a/b/c",
-		"/minions/a/b", "/nodes/n1", "/services/default/web", "/services/specs/web", "/ranges/serviceips", "/masterleases/192.0.2.1",
+		"/minions/a/b", "/nodes/n1", "/services/default/web", "/services/specs/web", "/ranges/pods", "/masterleases/192.0.2.1",
 		"/shop.example.com/widgets", "/shop.example.com/widgets/a/b/c", "/shoes.example.com/cobblers/anna", "/capstan/a/b", "/core/pods/default/web"} {
 		if key, ok := form.Key(place); ok {
 			t.Errorf("the key of %q is %s", place, key)

@@ -17,7 +17,7 @@ func (f *Form) Place(key string) string {
 }
 
 // Key is the key in the store of a key in etcd; ok is false for keys of which the store has
-// none: allocations of addresses, leases of servers, and kinds that nobody knows. The kind
+// none: leases of servers, and kinds that nobody knows. The kind
 // of a custom object need not be known yet: its definition may arrive later.
 func (f *Form) Key(place string) (key string, ok bool) {
 	first, rest, ok := cutName(strings.TrimPrefix(place, "/"))
@@ -34,6 +34,8 @@ func (f *Form) Key(place string) (key string, ok bool) {
 		return k.prefix + rest, isName(rest, k.namespaced)
 	}
 	switch {
+	case first == rangesGroup:
+		return place[1:], ranges[place[1:]]
 	case first == ownGroup:
 		return place[1:], isName(rest, false)
 	case !two || !strings.Contains(first, "."):

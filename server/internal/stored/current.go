@@ -19,9 +19,14 @@ import (
 //
 // Built-in kinds are in it only while it is needed, see storedVersions, custom ones when
 // their definition changes.
+//
+// In a shared store each server decodes what others have written, by the definition that it has at
+// that moment, which may not be the one of the writer. So all custom objects count as old there,
+// and there are no records about their forms.
 type CurrentStore struct {
 	store.Store
-	kinds atomic.Pointer[MixedKinds]
+	shared bool
+	kinds  atomic.Pointer[MixedKinds]
 
 	mu  ranks.Mutex[ranks.Leaf] // held while kinds is replaced
 	now MixedKinds              // that kinds is a copy of
@@ -39,6 +44,13 @@ func NewCurrent(s store.Store, kinds Kinds) *CurrentStore {
 			now.Set(prefix, kind)
 		}
 	})
+	return c
+}
+
+// NewShared makes a store of objects that other servers write, too.
+func NewShared(s store.Store) *CurrentStore {
+	c := NewCurrent(s, nil)
+	c.shared = true
 	return c
 }
 
@@ -64,11 +76,13 @@ func (c *CurrentStore) Put(t *catalog.Type, since uint64, same bool) {
 	c.change(func(now *MixedKinds) {
 		before, known := now.Get(t.Prefix)
 		switch {
-		case same && !known:
+		case same && !known && !c.shared:
 			return
 		}
 		kind := &Kind{versions: t, res: t.Stored, since: since}
-		if same {
+		if c.shared {
+			kind.since = Newest
+		} else if same {
 			kind.since = before.since
 			kind.migrated.Store(before.migrated.Load())
 		}

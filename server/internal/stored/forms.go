@@ -29,8 +29,14 @@ type CustomForm struct {
 	Revision uint64 `json:"-"` // of the record; older releases wrote it later
 }
 
+// KeepsForms reports whether the store has records about custom kinds.
+func (c *CurrentStore) KeepsForms() bool { return !c.shared }
+
 // Forms reads the records about custom kinds, by the names of their definitions.
 func (c *CurrentStore) Forms(ctx context.Context) (map[string]CustomForm, error) {
+	if c.shared {
+		return map[string]CustomForm{}, nil
+	}
 	view, err := c.Store.At(ctx, 0)
 	if err != nil {
 		return nil, err

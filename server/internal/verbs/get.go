@@ -32,7 +32,7 @@ func (v *Verbs) Current(r *request.Request) (store.Entry, error) {
 	if err := v.waitForRevision(r, rev); err != nil {
 		return store.Entry{}, err
 	}
-	get := func(key string) (store.Entry, error) { return v.store.Get(r.Context, key) }
+	get := func(key string) (store.Entry, error) { return v.store.Get(readContext(r), key) }
 	if !r.Target.Row.Stored {
 		parts, err := v.components(r.Target.Row)
 		if err != nil {
@@ -45,6 +45,15 @@ func (v *Verbs) Current(r *request.Request) (store.Entry, error) {
 		return entry, v.notFound(r.Target)
 	}
 	return entry, err
+}
+
+// readContext is the context of a read. One that names a revision, which the server has by then, may
+// be answered from any state that the server has.
+func readContext(r *request.Request) context.Context {
+	if r.Query.Get("resourceVersion") == "" {
+		return r.Context
+	}
+	return store.Stale(r.Context)
 }
 
 // notFound is the 404 of a read, which may name another resource for a subresource.

@@ -123,13 +123,14 @@ func (v *Verbs) openList(r *request.Request, o listOptions) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx := readContext(r)
 	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() && !sel.Reads() && !l.skips {
-		planned, err := l.lookup(r.Context, v)
+		planned, err := l.lookup(ctx, v)
 		if err != nil || planned {
 			return l, err
 		}
 	}
-	if l.reader, err = v.store.At(r.Context, at); err != nil {
+	if l.reader, err = v.store.At(ctx, at); err != nil {
 		return nil, readError(err, at, r.Query.Get("continue") != "")
 	}
 	if sel.Reads() {
@@ -219,8 +220,11 @@ func (v *Verbs) listRevision(r *request.Request, l *list) (uint64, error) {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}
 		at, err := v.pages.decode(token, l.prefix)
+		if err != nil {
+			return 0, err
+		}
 		l.from, l.rest = at.key, at.rest
-		return at.revision, err
+		return at.revision, v.waitForRevision(r, at.revision) // another server may have given the token
 	}
 	if !set || rev == 0 {
 		return 0, nil

@@ -38,7 +38,9 @@ func (v *Verbs) Watch(r *request.Request) error {
 		if err := v.waitForRevision(r, opts.revision); err != nil {
 			return err
 		}
-		w.at = v.store.Current()
+		if w.at, err = v.store.Newest(readContext(r)); err != nil {
+			return err
+		}
 	}
 	return v.stream(r, w)
 }

@@ -30,6 +30,22 @@ type Services struct {
 
 // Open reads the items of the stored services, and follows them.
 func Open(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store, log *slog.Logger) (*Services, error) {
+	v := &Services{Row: res, log: log}
+	var err error
+	if v.all, err = newAllocator(cfg, res.Prefix("")); err != nil {
+		return nil, err
+	}
+	v.Collection, err = live.Open(ctx, live.Config[*[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
+	if err != nil {
+		return nil, err
+	}
+	live.Derive(v.Collection, v.follow)
+	return v, nil
+}
+
+// newAllocator makes the allocator of the configured ranges. The keys of services begin with a
+// prefix.
+func newAllocator(cfg *Config, services string) (*allocate.Allocator, error) {
 	ranges, err := Ranges(cfg.ServiceClusterIPRange)
 	if err != nil {
 		return nil, err
@@ -38,15 +54,8 @@ func Open(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store, log
 	if err != nil {
 		return nil, err
 	}
-	v := &Services{Row: res, log: log}
-	v.all = allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
-		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: res.Key("default", OwnService)}})
-	v.Collection, err = live.Open(ctx, live.Config[*[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
-	if err != nil {
-		return nil, err
-	}
-	live.Derive(v.Collection, v.follow)
-	return v, nil
+	return allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
+		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: services + "default/" + OwnService}}), nil
 }
 
 // follow passes changes of services to the allocator, which guards itself.

@@ -18,6 +18,9 @@ func (d *definition) form() string { return "1-" + hex.EncodeToString(d.schema[:
 // and sets since which revision objects have them. Objects of a definition whose form
 // cannot be recorded all count as old: reading them is slower.
 func (f *Follower) noteForms(ctx context.Context, all []served) {
+	if !f.Store.KeepsForms() {
+		return
+	}
 	forms := map[string]string{}
 	for _, one := range all {
 		if known := f.forms[one.name]; !one.same && known.Form != one.d.form() && (known.Form != "" || f.serving[one.key] != nil) {

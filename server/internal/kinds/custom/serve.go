@@ -34,7 +34,10 @@ func (f *Follower) put(all ...served) {
 		}
 		for _, res := range one.versions {
 			d := res.Definition
-			d.Key, d.FormKey, d.Form = one.key, stored.FormKey(one.name), f.forms[one.name].Revision
+			d.Key = one.key
+			if f.Store.KeepsForms() {
+				d.FormKey, d.Form = stored.FormKey(one.name), f.forms[one.name].Revision
+			}
 			d.Revision.Store(one.d.revision)
 		}
 		for _, t := range catalog.TypesOf(one.versions) {

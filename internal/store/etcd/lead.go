@@ -1,0 +1,114 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// leadTime is the time in seconds after which etcd ends the lead of a server that is not heard of.
+const leadTime = 3
+
+// ErrLost: a write of a server that does not lead any more.
+var ErrLost = errors.New("etcd: this server does not lead any more; nothing was written")
+
+// lead is the right to write for a task that one server does at a time. A key of etcd with a lease
+// stands for the lead: it exists since the revision.
+type lead struct {
+	place    string
+	revision int64
+}
+
+// leading is the key of a lead among the values of a context.
+type leading struct{}
+
+// Lead implements shared.Store. The lead is a key with a lease. Each write with the context of do
+// compares the key, so that a server which was paused beyond its lease writes nothing.
+func (e *Engine) Lead(ctx context.Context, task string, do func(context.Context)) {
+	place := e.cfg.Prefix + "/capstan/leads/" + task // no key of the form
+	for ctx.Err() == nil {
+		if err := e.leadOnce(ctx, place, do); err != nil && ctx.Err() == nil {
+			e.cfg.Logger.Warn("etcd: this server cannot try to lead, and tries again", "task", task, "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}
+}
+
+// leadOnce leads until the lease is lost, or waits until another server's lead ends.
+func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Context)) error {
+	lease, err := e.client.Grant(ctx, leadTime)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_, _ = e.client.Revoke(last, lease.ID) // else the lease ends by itself
+	}()
+	answer, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(place), "=", 0)).
+		Then(clientv3.OpPut(place, "", clientv3.WithLease(lease.ID))).Commit()
+	if err != nil {
+		return err
+	}
+	if !answer.Succeeded {
+		return e.awaitEnd(ctx, place, answer.Header.Revision+1)
+	}
+	alive, err := e.client.KeepAlive(ctx, lease.ID)
+	if err != nil {
+		return err
+	}
+	led, lost := context.WithCancel(context.WithValue(ctx, leading{}, lead{place, answer.Header.Revision}))
+	defer lost()
+	go func() {
+		defer lost()
+		for range alive { // it is closed when the lease is lost, or ctx has ended
+		}
+	}()
+	do(led)
+	return nil
+}
+
+// awaitEnd waits until a key is deleted.
+func (e *Engine) awaitEnd(ctx context.Context, place string, from int64) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	for r := range e.client.Watch(ctx, place, clientv3.WithRev(from)) {
+		if err := r.Err(); err != nil {
+			return err
+		}
+		for _, event := range r.Events {
+			if event.Type == mvccpb.DELETE {
+				return nil
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// leads adds to the comparisons of a transaction that the lead of the context lasts.
+func leads(ctx context.Context, compared []clientv3.Cmp) ([]clientv3.Cmp, *lead) {
+	l, ok := ctx.Value(leading{}).(lead)
+	if !ok {
+		return compared, nil
+	}
+	return append(compared, clientv3.Compare(clientv3.CreateRevision(l.place), "=", l.revision)), &l
+}
+
+// lasts asks whether a lead lasts.
+func (e *Engine) lasts(ctx context.Context, l *lead) error {
+	answer, err := e.client.Get(ctx, l.place, clientv3.WithKeysOnly())
+	if err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	if len(answer.Kvs) == 0 || answer.Kvs[0].CreateRevision != l.revision {
+		return ErrLost
+	}
+	return nil
+}

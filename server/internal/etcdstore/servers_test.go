@@ -1,0 +1,200 @@
+package etcdstore_test
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/etcdtest"
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/harness"
+	"github.com/capstan-dev/capstan/server/internal/seams"
+)
+
+func TestMain(m *testing.M) { os.Exit(etcdtest.Run(m)) }
+
+// servers starts servers on one etcd.
+func servers(t *testing.T, n int, change func(*server.Config)) (all []*harness.Server) {
+	t.Helper()
+	url := harness.Etcd(t)
+	for range n {
+		all = append(all, harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			if change != nil {
+				change(c)
+			}
+		}))
+	}
+	return all
+}
+
+// TestReadsOfOtherServers: an object that one server has written is read, listed and selected by the
+// other one at once.
+func TestReadsOfOtherServers(t *testing.T) {
+	all := servers(t, 2, nil)
+	const path = "/api/v1/namespaces/default/configmaps"
+	for i := range 50 {
+		writer, reader := all[i%2], all[(i+1)%2]
+		name := fmt.Sprint("c", i)
+		writer.Post(path, fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"n":"%d"}}}`, name, i)).Expect(t, 201, "")
+		reader.Get(path+"/"+name).Expect(t, 200, "")
+		for query, want := range map[string]int{"": i + 1, fmt.Sprintf("?labelSelector=n%%3D%d", i): 1} {
+			list := reader.Get(path + query)
+			if items, _ := list.Field(t, "items").([]any); len(items) < want {
+				t.Fatalf("%s%s has %d objects after the write of %d", path, query, len(items), want)
+			}
+		}
+		if old := reader.Get(path + "/" + name + "?resourceVersion=0"); old.Code != 200 { // it was there already
+			t.Errorf("any state: %d", old.Code)
+		}
+	}
+}
+
+// TestWritesAtOnce: of creations of one name exactly one is made, of updates of one version too, and
+// quotas are not overdrawn, whichever server they are sent to.
+func TestWritesAtOnce(t *testing.T) {
+	all := servers(t, 3, nil)
+	quota := `{"metadata":{"name":"few"},"spec":{"hard":{"count/configmaps":"10"}}}`
+	all[0].Post("/api/v1/namespaces", `{"metadata":{"name":"shop"}}`).Expect(t, 201, "")
+	all[0].Post("/api/v1/namespaces/shop/resourcequotas", quota).Expect(t, 201, "")
+	all[0].Send("PUT", "/api/v1/namespaces/shop/resourcequotas/few/status", "application/json",
+		[]byte(`{"metadata":{"name":"few"},"spec":{"hard":{"count/configmaps":"10"}},"status":{"hard":{"count/configmaps":"10"},"used":{"count/configmaps":"0"}}}`)).Expect(t, 200, "")
+	var mu sync.Mutex
+	made, answers := map[string]int{}, map[int]int{}
+	var writing sync.WaitGroup
+	for i := range 60 {
+		writing.Go(func() {
+			name := fmt.Sprint("c", i%20)
+			r := all[i%3].Post("/api/v1/namespaces/shop/configmaps", fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+			mu.Lock()
+			defer mu.Unlock()
+			if answers[r.Code]++; r.Code == 201 {
+				made[name]++
+			}
+		})
+	}
+	writing.Wait()
+	for name, n := range made {
+		if n > 1 {
+			t.Errorf("%s was created %d times", name, n)
+		}
+	}
+	list, _ := all[1].Get("/api/v1/namespaces/shop/configmaps").Field(t, "items").([]any)
+	used := all[2].Get("/api/v1/namespaces/shop/resourcequotas/few").Field(t, "status.used")
+	if len(list) != 10 || len(made) != 10 || fmt.Sprint(used) != "map[count/configmaps:10]" {
+		t.Errorf("%d objects of %d creations, answers %v, the quota has %v", len(list), len(made), answers, used)
+	}
+}
+
+// TestAddressesAtOnce: no two services get one address or node port, of few, on whichever server.
+func TestAddressesAtOnce(t *testing.T) {
+	all := servers(t, 3, func(c *server.Config) { c.ServiceClusterIPRange, c.ServiceNodePortRange = "10.9.0.0/27", "30000-30019" })
+	var writing sync.WaitGroup
+	var mu sync.Mutex
+	answers := map[int]int{}
+	for i := range 36 { // as many as there are node ports, with losses
+		writing.Go(func() {
+			r := all[i%3].Post("/api/v1/namespaces/default/services", fmt.Sprintf(`{"metadata":{"name":"s%d"},"spec":{"type":"NodePort","ports":[{"port":80}]}}`, i))
+			mu.Lock()
+			defer mu.Unlock()
+			answers[r.Code]++
+		})
+	}
+	writing.Wait()
+	seen := map[string]string{}
+	list, _ := all[0].Get("/api/v1/namespaces/default/services").Field(t, "items").([]any)
+	for _, item := range list {
+		spec := item.(map[string]any)["spec"].(map[string]any)
+		name := item.(map[string]any)["metadata"].(map[string]any)["name"].(string)
+		for _, taken := range []string{fmt.Sprint(spec["clusterIP"]), fmt.Sprint(spec["ports"].([]any)[0].(map[string]any)["nodePort"])} {
+			if other := seen[taken]; other != "" && taken != "<nil>" {
+				t.Errorf("%s and %s have %s", other, name, taken)
+			}
+			seen[taken] = name
+		}
+	}
+	if answers[201] != 20 {
+		t.Errorf("%d services for 20 node ports, answers %v", answers[201], answers)
+	}
+	for i := range 36 { // freed with their services
+		all[(i+1)%3].Send("DELETE", fmt.Sprintf("/api/v1/namespaces/default/services/s%d", i), "", nil)
+	}
+	for i := range 20 {
+		all[i%3].Post("/api/v1/namespaces/default/services", fmt.Sprintf(`{"metadata":{"name":"t%d"},"spec":{"type":"NodePort","ports":[{"port":80}]}}`, i)).Expect(t, 201, "")
+	}
+}
+
+// TestDefinitionsOfOtherServers: a custom resource that is defined through one server is served by
+// the other one, with the objects of both.
+func TestDefinitionsOfOtherServers(t *testing.T) {
+	all := servers(t, 2, nil)
+	definition := `{"metadata":{"name":"shoes.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"shoes","singular":"shoe","kind":"Shoe","listKind":"ShoeList"},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer","default":DEFAULT}}}}}}}]}}`
+	all[0].Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", strings.ReplaceAll(definition, "DEFAULT", "40")).Expect(t, 201, "")
+	const path = "/apis/example.com/v1/namespaces/default/shoes"
+	for i, s := range all {
+		eventually(t, "the resource is served", func() bool { return s.Get(path).Code == 200 })
+		s.Post(path, fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Shoe","metadata":{"name":"s%d"},"spec":{}}`, i)).Expect(t, 201, "")
+	}
+	for _, s := range all {
+		for i := range all {
+			if size := s.Get(fmt.Sprintf("%s/s%d", path, i)).Field(t, "spec.size"); size != 40.0 {
+				t.Errorf("the size of s%d is %v", i, size)
+			}
+		}
+	}
+	all[1].Send("PATCH", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shoes.example.com", "application/json-patch+json",
+		[]byte(`[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/color","value":{"type":"string","default":"black"}}]`)).Expect(t, 200, "")
+	for _, s := range all {
+		eventually(t, "the new default is shown", func() bool { return s.Get(path+"/s0").Field(t, "spec.color") == "black" })
+	}
+	for i := range 20 {
+		all[i%2].Send("PATCH", path+"/s0", "application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"size":%d}}`, 41+i)).Expect(t, 200, "")
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 seconds: %s", what)
+		}
+	}
+}
+
+// TestOwnService: the endpoints of the cluster's own service have the addresses of all servers that
+// live, and the controllers run on one of them at a time.
+func TestOwnService(t *testing.T) {
+	url := harness.Etcd(t)
+	start := func(address string) *harness.Server {
+		return harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.AdvertiseAddress, c.Controllers = address, nil
+			c.Seams.Durations = seams.Production
+			c.Seams.Durations.OwnService = 300 * time.Millisecond
+		})
+	}
+	addresses := func(s *harness.Server) string {
+		var all []string
+		subsets, _ := s.Get("/api/v1/namespaces/default/endpoints/kubernetes").Field(t, "subsets.0.addresses").([]any)
+		for _, a := range subsets {
+			all = append(all, fmt.Sprint(a.(map[string]any)["ip"]))
+		}
+		sort.Strings(all)
+		return strings.Join(all, " ")
+	}
+	first, second := start("192.0.2.1"), start("192.0.2.2")
+	for _, s := range []*harness.Server{first, second} {
+		eventually(t, "both servers are endpoints", func() bool { return addresses(s) == "192.0.2.1 192.0.2.2" })
+	}
+	if err := first.Running.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the server that has ended is none", func() bool { return addresses(second) == "192.0.2.2" })
+	second.Post("/api/v1/namespaces", `{"metadata":{"name":"shop"}}`).Expect(t, 201, "")
+	eventually(t, "its controllers run on the other one", func() bool { return second.Get("/api/v1/namespaces/shop/serviceaccounts/default").Code == 200 })
+}

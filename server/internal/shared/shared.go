@@ -1,0 +1,114 @@
+// Package shared is about a store that several servers share: its settings, and the promises that
+// the server asks of it beyond those of a store. The store itself is opened by server/internal/etcdstore,
+// which a program links when it wants etcd's client.
+//
+// # Decisions
+//
+// The client of etcd makes a program 11 MB larger, and 9 MiB of that are mapped at rest, whether
+// it is used or not. So capstan does not have it: the program capstan-etcd does, which is the same
+// otherwise. Capstan starts it when it is asked for etcd.
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+)
+
+// Settings say where etcd is, and how the servers on it behave. The names of flags are those of
+// kube-apiserver.
+type Settings struct {
+	// EtcdServers are the URLs of etcd's members. Default: none, the server has a store of its own.
+	EtcdServers []string
+	// EtcdCAFile names the authorities of etcd's certificate, EtcdCertFile and EtcdKeyFile the
+	// certificate of the client, PEM. Defaults: the authorities of the machine, and none.
+	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
+	// EtcdPrefix begins all keys in etcd. Default /registry.
+	EtcdPrefix string
+	// EtcdHealthcheckTimeout and EtcdReadycheckTimeout bound the health checks etcd and
+	// etcd-readiness. Default 2s.
+	EtcdHealthcheckTimeout, EtcdReadycheckTimeout time.Duration
+	// EtcdMaxLag is the time without news of etcd after which the server is not ready. Default 5s.
+	EtcdMaxLag time.Duration
+	// EtcdCompactionInterval is the time between compactions of etcd; negative for none.
+	// Default 5m.
+	EtcdCompactionInterval time.Duration
+	// LeaseReuseDuration is the time in which objects that expire get the same lease of etcd.
+	// Default 1m.
+	LeaseReuseDuration time.Duration
+
+	// OpenEtcd opens the store of the settings; nil for a program without etcd's client.
+	OpenEtcd Open
+}
+
+// Open opens a shared store.
+type Open func(context.Context, Config) (Store, error)
+
+// Config has the needs of a shared store.
+type Config struct {
+	Settings
+	// Catalog has the built-in kinds; custom kinds come and go in it.
+	Catalog *catalog.Catalog
+	// Form is a fingerprint of how the built-in kinds are stored. A replica of another form is made
+	// anew.
+	Form string
+	// Replica is the place of the replica, and its bounds.
+	Replica store.Config
+	// Lives is the time after its last write after which an object at a key vanishes; 0 for never.
+	Lives  func(key string) time.Duration
+	Logger *slog.Logger
+}
+
+// Store is a store that several servers share.
+type Store interface {
+	store.Store
+	// Replica is the server's own copy, for figures about it.
+	Replica() *store.Engine
+	// Lead calls do while this server leads the others in a task, until ctx ends. The context that
+	// do gets ends with the lead. A write with that context is only made while the lead lasts.
+	Lead(ctx context.Context, task string, do func(context.Context))
+	// Present keeps a record of this server among those of all servers for a while, and returns the
+	// names of all records. The value is in the form of endpoints, as kube-apiserver keeps it.
+	Present(ctx context.Context, name string, endpoints store.Value) ([]string, error)
+}
+
+// Validate reports mistakes.
+func (s *Settings) Validate() error {
+	var all []error
+	for _, u := range s.EtcdServers {
+		if parsed, err := url.Parse(u); err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+			all = append(all, fmt.Errorf("--etcd-servers: %q is not the URL of a member of etcd; use one like https://10.0.0.5:2379", u))
+		}
+	}
+	if (s.EtcdCertFile == "") != (s.EtcdKeyFile == "") {
+		all = append(all, errors.New("--etcd-certfile and --etcd-keyfile go together: give both, or none"))
+	}
+	if len(s.EtcdServers) > 0 && strings.Trim(s.EtcdPrefix, "/") == "" {
+		all = append(all, errors.New("--etcd-prefix: it is empty; use the cluster's own, as /registry"))
+	}
+	return errors.Join(all...)
+}
+
+// SetDefaults fills in every field that is not set.
+func (s *Settings) SetDefaults() {
+	for field, value := range map[*time.Duration]time.Duration{&s.EtcdHealthcheckTimeout: 2 * time.Second, &s.EtcdReadycheckTimeout: 2 * time.Second,
+		&s.EtcdMaxLag: 5 * time.Second, &s.EtcdCompactionInterval: 5 * time.Minute, &s.LeaseReuseDuration: time.Minute} {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	if s.EtcdPrefix == "" {
+		s.EtcdPrefix = "/registry"
+	}
+	// Kube-apiserver accepts a prefix with or without slashes around it.
+	if s.EtcdPrefix = strings.Trim(s.EtcdPrefix, "/"); s.EtcdPrefix != "" {
+		s.EtcdPrefix = "/" + s.EtcdPrefix
+	}
+}
