@@ -157,7 +157,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	gather := request.NewGatherRoom(cfg.ListMemoryBytes)
 	s.env = request.New(request.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
 		Body: times.Body, Owed: times.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
-		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper})
+		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper, Newest: s.newest()})
 	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
@@ -176,6 +176,14 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.http = s.newHTTP(handler)
 	s.show()
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// newest is the question of requests after what other servers have written; nil for none.
+func (s *Server) newest() func(context.Context) (uint64, error) {
+	if s.sharing == nil || s.cfg.InconsistentAuthorization {
+		return nil
+	}
+	return s.store.Newest
 }
 
 // openHealth begins the health checks.

@@ -23,7 +23,7 @@ func (raw) Place(key string) string { return "/" + key }
 
 func (raw) Key(place string) (string, bool) {
 	key, ok := strings.CutPrefix(place, "/")
-	return key, ok && !strings.HasPrefix(key, "foreign/")
+	return key, ok && !strings.HasPrefix(key, "foreign/") && !strings.HasPrefix(key, "capstan/") && !strings.HasPrefix(key, "masterleases/")
 }
 
 func (raw) Encode(_ string, v store.Value) ([]byte, error) {

@@ -198,3 +198,20 @@ func TestOwnService(t *testing.T) {
 	second.Post("/api/v1/namespaces", `{"metadata":{"name":"shop"}}`).Expect(t, 201, "")
 	eventually(t, "its controllers run on the other one", func() bool { return second.Get("/api/v1/namespaces/shop/serviceaccounts/default").Code == 200 })
 }
+
+// TestRightsAreTakenAway: a right that one server has taken away does not count at the other ones in
+// requests that begin later, and one that was given counts.
+func TestRightsAreTakenAway(t *testing.T) {
+	all := servers(t, 2, nil)
+	all[0].Post("/apis/rbac.authorization.k8s.io/v1/clusterroles", `{"metadata":{"name":"reader"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["list"]}]}`).Expect(t, 201, "")
+	const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+	for i := range 30 {
+		giver, other := all[i%2], all[(i+1)%2]
+		giver.Post(bindings, `{"metadata":{"name":"bob"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"reader"},
+			"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"bob"}]}`).Expect(t, 201, "")
+		const read = "/api/v1/configmaps?resourceVersion=0"
+		other.Send("GET", read, "", nil, "Authorization", "Bearer bob-token").Expect(t, 200, "")
+		giver.Send("DELETE", bindings+"/bob", "", nil).Expect(t, 200, "")
+		other.Send("GET", read, "", nil, "Authorization", "Bearer bob-token").Expect(t, 403, "Forbidden")
+	}
+}

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -41,6 +42,10 @@ type Config struct {
 	Audit   *audit.Recorder // nil for none
 	Tracer  *tracing.Tracer // nil for none
 	Sweeper *conns.Sweeper
+
+	// Newest returns when this server has all that other servers have acknowledged; nil for a server
+	// alone, or one that may decide on the state that it has.
+	Newest func(context.Context) (uint64, error)
 }
 
 // Env is the environment of all requests: what they share, and the steps of one that need

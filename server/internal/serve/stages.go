@@ -19,6 +19,7 @@ import (
 //	answer       an error becomes one Status, a panic a 500      500
 //	accept       not while the server stops                      503
 //	limit        the request ends within its time                400
+//	catchUp      this server has what others have written        503
 //	authenticate the user, and begin the audit event             401
 //	impersonate  become the user that the sender acts as         400 403
 //	authorize    the user for the target                         403
@@ -37,6 +38,7 @@ func (h *Handler) stages() []echo.MiddlewareFunc {
 		h.answer,
 		step(h.accept),
 		h.limit,
+		step(h.catchUp),
 		step(h.authenticate),
 		step(h.impersonate),
 		step(h.authorize),
@@ -125,6 +127,9 @@ func (h *Handler) limit(next echo.HandlerFunc) echo.HandlerFunc {
 		return next(c)
 	}
 }
+
+// catchUp has the server learn of what others have written.
+func (h *Handler) catchUp(x *exchange) error { return h.env.CatchUp(&x.r) }
 
 // authenticate finds the user, and begins the records of the request: its span and its audit event.
 func (h *Handler) authenticate(x *exchange) error {

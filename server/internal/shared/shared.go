@@ -44,6 +44,10 @@ type Settings struct {
 	// Default 1m.
 	LeaseReuseDuration time.Duration
 
+	// InconsistentAuthorization lets a server decide on the rights that it knows of, though another
+	// one may have taken some away a moment ago. Then reads of any revision do not need etcd.
+	InconsistentAuthorization bool
+
 	// OpenEtcd opens the store of the settings; nil for a program without etcd's client.
 	OpenEtcd Open
 }

@@ -115,10 +115,11 @@ func itemsOf(current *store.Entry, w store.Write) (before, after []allocate.Item
 	return before, after, nil
 }
 
-// without is the items of a list that another one lacks.
+// without is the items of a list that another one lacks, each once: ports with different protocols
+// may share a node port.
 func without(list, other []allocate.Item) (rest []allocate.Item) {
 	for _, i := range list {
-		if !slices.Contains(other, i) {
+		if !slices.Contains(other, i) && !slices.Contains(rest, i) {
 			rest = append(rest, i)
 		}
 	}
