@@ -55,8 +55,9 @@ docs: ## Write the documentation into site/: reference of all kinds, changes sin
 	go run ./generator docs site
 
 .PHONY: build
-build: ## Build bin/capstan
+build: ## Build bin/capstan, and bin/capstan-etcd for servers on etcd
 	go build $(BUILDFLAGS) -o $(BIN) ./server/cmd/capstan
+	go build $(BUILDFLAGS) -o $(BIN)-etcd ./server/cmd/capstan-etcd
 
 .PHONY: ldflags
 ldflags:
@@ -71,6 +72,7 @@ dist: ## Build dist/: the binaries of a release, their modules (CycloneDX), and 
 	@for p in $(PLATFORMS); do \
 	  f=dist/capstan-$${p/\//-}; echo "== $$f"; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o $$f ./server/cmd/capstan; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o dist/capstan-etcd-$${p/\//-} ./server/cmd/capstan-etcd; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o dist/capstan-move-$${p/\//-} ./server/cmd/capstan-move; \
 	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done
 	cd dist && sha256sum * > SHA256SUMS

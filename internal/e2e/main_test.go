@@ -14,6 +14,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/capstan-dev/capstan/internal/etcdtest"
 )
 
 // binaries holds the absolute paths of the tested programs, and the folder of those that
@@ -67,5 +69,5 @@ func run(m *testing.M) int {
 	// Libraries log the disruptions that tests cause.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
-	return m.Run()
+	return etcdtest.Run(m)
 }
