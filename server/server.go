@@ -97,8 +97,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 // pageSecret is the key of the page tokens: kept in the store, so that tokens outlive a
-// restart.
+// restart. Servers that share a store have none.
 func (s *Server) pageSecret(ctx context.Context) ([]byte, error) {
+	if s.sharing != nil {
+		return nil, nil
+	}
 	entry, err := s.store.Update(ctx, "capstan/page-secret", func(current *store.Entry) (store.Write, error) {
 		if current != nil {
 			return store.Write{}, nil

@@ -39,7 +39,7 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 		defer e.locks.Release(key, lock)
 	}
 	var before []*store.Entry // of the attempt before, which failed
-	for confirmed := false; ; {
+	for confirmed := store.MayBeStale(ctx); ; { // a request has asked at its begin
 		current, err := e.current(ctx, keys)
 		if err != nil {
 			return nil, err

@@ -49,3 +49,29 @@ func FuzzPageToken(f *testing.F) {
 		}
 	})
 }
+
+// TestSharedTokens: servers that share a store take the tokens of kube-apiserver, and give such.
+func TestSharedTokens(t *testing.T) {
+	p := &pages{}
+	const prefix = "core/pods/"
+	four := int64(4)
+	for _, made := range []place{{7, prefix + "default/web", nil}, {1 << 40, prefix + "a", &four}} {
+		if at, err := p.decode(p.encode(prefix, made), prefix); err != nil || !reflect.DeepEqual(at, made) {
+			t.Errorf("token of %+v opens as %+v, %v", made, at, err)
+		}
+	}
+	for text, want := range map[string]place{
+		`{"v":"meta.k8s.io/v1","rv":12,"start":"default/web\u0000"}`: {revision: 12, key: prefix + "default/web\x00"},
+		`{"v":"meta.k8s.io/v1","rv":-1,"start":"default/web\u0000"}`: {key: prefix + "default/web\x00"},
+	} {
+		if at, err := p.decode(base64.RawURLEncoding.EncodeToString([]byte(text)), prefix); err != nil || at != want {
+			t.Errorf("%s opens as %+v, %v", text, at, err)
+		}
+	}
+	for _, text := range []string{"", "{", `{"v":"meta.k8s.io/v1","rv":12}`, `{"v":"meta.k8s.io/v1","start":"a"}`, `{"v":"meta.k8s.io/v2","rv":12,"start":"a"}`,
+		`{"v":"meta.k8s.io/v1","rv":12,"start":"../secrets/a"}`, `{"v":"meta.k8s.io/v1","rv":12,"start":"/a"}`, `{"v":"meta.k8s.io/v1","rv":12,"start":"a/"}`} {
+		if at, err := p.decode(base64.RawURLEncoding.EncodeToString([]byte(text)), prefix); err == nil {
+			t.Errorf("%s opens as %+v", text, at)
+		}
+	}
+}
