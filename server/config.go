@@ -225,9 +225,6 @@ func (c *Config) Validate() error {
 	if d.WantsEtcd() {
 		wrong("etcd: this program has no client of etcd; set OpenEtcd to etcdstore.Open, or use the program capstan-etcd")
 	}
-	if d.shares() && d.EncryptionConfigFile != "" {
-		wrong("--encryption-provider-config: objects in etcd are not encrypted by this release; leave the flag out, or let etcd's disk be encrypted")
-	}
 	if d.EncryptionConfigReload && d.EncryptionConfigFile == "" {
 		wrong("--encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config")
 	}

@@ -59,7 +59,7 @@ func (s *Server) openStore(ctx context.Context) error {
 // openShared opens the store in etcd, with a replica in the data directory.
 func (s *Server) openShared(ctx context.Context, replica store.Config, kinds stored.Kinds) error {
 	replica.Dir += "-replica" // the name of a store of the server's own is not used
-	config := shared.Config{Settings: s.cfg.Etcd, Catalog: s.catalog, Form: kinds.Form(), Replica: replica, Logger: s.log,
+	config := shared.Config{Settings: s.cfg.Etcd, Catalog: s.catalog, Form: kinds.Form(), Cipher: s.cipher, Replica: replica, Logger: s.log,
 		Lives: func(key string) time.Duration {
 			if t := s.catalog.Snapshot().Type(key); t != nil && t.Stored != nil && t.Stored.Expires {
 				return s.cfg.EventTTL

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -32,6 +33,8 @@ type Config struct {
 	// Lives is the time after its last write after which a value vanishes; 0 for never. nil means
 	// never.
 	Lives func(key string) time.Duration
+	// Encrypted reports whether the value of a key may be encrypted; nil means that none is.
+	Encrypted func(key string) bool
 	// Reuse is the time in which such values get the same lease. 0 means a minute.
 	Reuse time.Duration
 	// Compaction is the time between compactions of etcd's history; 0 means that others compact.
@@ -58,6 +61,8 @@ type Engine struct {
 	writing writing
 	leases  leases
 	present atomic.Int64 // the lease of the record of this server
+	cluster uint64       // of etcd
+	other   atomic.Bool  // another etcd answers, or an older state of it
 	health  health
 	nudges  chan struct{} // from reads that wait for a revision
 
@@ -93,6 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.client.Close())
 	}
+	e.cluster = at.cluster
 	following, stop := context.WithCancel(context.Background())
 	e.stop = stop
 	go e.follow(following)
@@ -111,6 +117,9 @@ func connect(cfg Config) (*Engine, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = usualTimeout
 	}
+	if cfg.Encrypted == nil {
+		cfg.Encrypted = func(string) bool { return false }
+	}
 	if cfg.Reuse == 0 {
 		cfg.Reuse = time.Minute
 	}
@@ -124,6 +133,7 @@ func connect(cfg Config) (*Engine, error) {
 
 // greeting is the answer of etcd to the first questions.
 type greeting struct {
+	cluster  uint64
 	source   string // the cluster, the prefix and the form
 	revision uint64
 }
@@ -156,7 +166,8 @@ func (e *Engine) greetMember(ctx context.Context, member string) (greeting, erro
 	if err != nil {
 		return greeting{}, fmt.Errorf("etcd: keys below %s cannot be read: %w", e.cfg.Prefix, err)
 	}
-	return greeting{strings.TrimSpace(fmt.Sprintf("%016x %s %s", now.Header.ClusterId, e.cfg.Prefix, e.cfg.FormID)), uint64(now.Header.Revision)}, nil
+	source := strings.TrimSpace(fmt.Sprintf("%016x %s %s", now.Header.ClusterId, e.cfg.Prefix, e.cfg.FormID))
+	return greeting{now.Header.ClusterId, source, uint64(now.Header.Revision)}, nil
 }
 
 // openReplica opens the replica, or makes it anew when it is of another cluster or from the future
@@ -240,7 +251,7 @@ func (e *Engine) WaitFor(ctx context.Context, revision uint64) error { return e.
 // At implements store.Snapshots. The newest state is that of etcd when At was called, or a later
 // one.
 func (e *Engine) At(ctx context.Context, at uint64) (store.Reader, error) {
-	if at == 0 {
+	if at == 0 || e.other.Load() {
 		if err := e.reachNewest(ctx); err != nil {
 			return nil, err
 		}
@@ -278,4 +289,24 @@ func (e *Engine) Subscribe(turn store.Turn, fn func(store.Batch)) (current uint6
 }
 
 // Healthy implements store.Store.
-func (e *Engine) Healthy() error { return errors.Join(e.replica.Healthy(), e.health.failure()) }
+func (e *Engine) Healthy() error {
+	if e.other.Load() {
+		return errOther
+	}
+	return errors.Join(e.replica.Healthy(), e.health.failure())
+}
+
+// errOther: etcd was restored from a backup, or is another one, since the server began.
+var errOther = errors.New("etcd: another etcd answers, or an older state of it: nothing is read or written; restart this server, which makes its replica anew")
+
+// same checks an answer of etcd: it is of the cluster of the begin, and not older than what the
+// replica had before the question. Else nothing is served any more.
+func (e *Engine) same(h *etcdserverpb.ResponseHeader, had uint64) error {
+	if h.ClusterId == e.cluster && uint64(h.Revision) >= had {
+		return nil
+	}
+	if !e.other.Swap(true) {
+		e.cfg.Logger.Error(errOther.Error(), "cluster", h.ClusterId, "cluster before", e.cluster, "revision", h.Revision, "replica", had)
+	}
+	return errOther
+}

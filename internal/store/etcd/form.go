@@ -12,6 +12,8 @@ type Form interface {
 	Encode(key string, v store.Value) ([]byte, error)
 	// Decode makes a value of the bytes that etcd keeps, with RevisionAt.
 	Decode(key string, data []byte) (store.Value, error)
+	// Stale reports whether the bytes would be encrypted in another way today.
+	Stale(key string, data []byte) bool
 	// Last is the final state of a deleted key: the value of its last entry, with RevisionAt.
 	Last(e store.Entry) (store.Value, error)
 }

@@ -30,6 +30,9 @@ type question struct {
 // reachNewest returns when the replica has the state that etcd has now, or a newer one; at once for
 // reads of any state.
 func (e *Engine) reachNewest(ctx context.Context) error {
+	if e.other.Load() {
+		return errOther
+	}
 	if err := ctx.Err(); err != nil || store.MayBeStale(ctx) {
 		return err
 	}
@@ -84,9 +87,13 @@ func (e *Engine) revision() (uint64, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.Timeout)
 	defer cancel()
+	had := e.replica.Current()
 	r, err := e.client.Get(ctx, e.cfg.Prefix, clientv3.WithCountOnly())
 	if err != nil {
 		return 0, e.plain(err)
+	}
+	if err := e.same(r.Header, had); err != nil {
+		return 0, err
 	}
 	return uint64(r.Header.Revision), nil
 }

@@ -3,6 +3,7 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -169,8 +170,19 @@ type proxy struct {
 	listener net.Listener
 	to       string
 
-	mu  sync.Mutex
-	cut chan struct{} // not nil while nothing passes; closed when it does again
+	mu   sync.Mutex
+	cut  chan struct{} // not nil while nothing passes; closed when it does again
+	open map[net.Conn]bool
+}
+
+// turn leads to another etcd, and breaks all connections.
+func (p *proxy) turn(url string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = strings.TrimPrefix(url, "http://")
+	for c := range p.open {
+		_ = c.Close()
+	}
 }
 
 func newProxy(t *testing.T, url string) (*proxy, string) {
@@ -179,7 +191,7 @@ func newProxy(t *testing.T, url string) (*proxy, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, to: strings.TrimPrefix(url, "http://")}
+	p := &proxy{listener: l, to: strings.TrimPrefix(url, "http://"), open: map[net.Conn]bool{}}
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -194,7 +206,11 @@ func newProxy(t *testing.T, url string) (*proxy, string) {
 }
 
 func (p *proxy) serve(c net.Conn) {
-	up, err := net.Dial("tcp", p.to)
+	p.mu.Lock()
+	to := p.to
+	p.open[c] = true
+	p.mu.Unlock()
+	up, err := net.Dial("tcp", to)
 	if err != nil {
 		_ = c.Close()
 		return
@@ -266,4 +282,37 @@ func TestCutOff(t *testing.T) {
 		e, err := one.Get(t.Context(), "a")
 		return err == nil && strings.Contains(storetest.Text(e), `"n":2`)
 	})
+}
+
+// TestOtherEtcd: a server whose etcd was replaced by another one, as by one that was restored from an
+// old backup, serves nothing from its replica, and writes nothing.
+func TestOtherEtcd(t *testing.T) {
+	old, restored := etcdtest.Start(t), etcdtest.Start(t)
+	p, way := newProxy(t, old)
+	e := openWith(t, way, func(c *etcd.Config) { c.Timeout = 2 * time.Second })
+	for n := range 5 {
+		put(t, e, "a", n)
+	}
+	p.turn(restored)
+	eventually(t, "the server is not well", func() bool {
+		if _, err := e.Newest(t.Context()); err == nil {
+			t.Fatal("the state before is the newest")
+		}
+		return strings.Contains(fmt.Sprint(e.Healthy()), "restart this server")
+	})
+	if got, err := e.Get(t.Context(), "a"); err == nil {
+		t.Errorf("a read: %s", storetest.Text(got))
+	}
+	if got, err := e.Get(store.Stale(t.Context()), "a"); err == nil {
+		t.Errorf("a read of any state: %s", storetest.Text(got))
+	}
+	if _, err := e.Update(t.Context(), "b", func(*store.Entry) (store.Write, error) {
+		return store.Write{Op: store.OpCreate, Value: storetest.Body(3)}, nil
+	}); err == nil {
+		t.Error("a write is acknowledged")
+	}
+	again := openWith(t, way, func(*etcd.Config) {})
+	if got := state(t, again); len(got) != 0 {
+		t.Errorf("after a restart: %q", got)
+	}
 }

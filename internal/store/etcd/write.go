@@ -38,7 +38,7 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 		}
 		defer e.locks.Release(key, lock)
 	}
-	var before []*store.Entry // of the attempt before, which failed
+	var before []*store.Entry                   // of the attempt before, which failed
 	for confirmed := store.MayBeStale(ctx); ; { // a request has asked at its begin
 		current, err := e.current(ctx, keys)
 		if err != nil {
@@ -93,26 +93,13 @@ func (e *Engine) current(ctx context.Context, keys []string) ([]*store.Entry, er
 // commit performs writes as one transaction. again says that a key has changed since it was read:
 // the writes have to be decided again, on the state that the replica has by now.
 func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Entry, writes []store.Write) (entries []store.Entry, again bool, err error) {
-	entries = make([]store.Entry, len(keys))
-	var compared []clientv3.Cmp
-	var operations, otherwise []clientv3.Op
-	for i, w := range writes {
-		if current[i] != nil {
-			entries[i] = *current[i]
-		}
-		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(keys[i])), "=", int64(entries[i].Revision)))
-		otherwise = append(otherwise, clientv3.OpGet(e.place(keys[i]), clientv3.WithKeysOnly()))
-		compared = e.appendSeen(compared, w.Seen)
-		operation, err := e.operation(ctx, keys[i], w, current[i])
-		if err != nil {
-			return nil, false, err
-		}
-		if w.Op != 0 {
-			operations = append(operations, operation)
-		}
+	entries = entriesOf(current)
+	compared, operations, otherwise, err := e.parts(ctx, keys, entries, writes, current)
+	if err != nil {
+		return nil, false, err
 	}
 	if len(operations) == 0 {
-		return entries, false, nil
+		return entries, false, e.refresh(ctx, keys, entries)
 	}
 	compared, lead := leads(ctx, compared)
 	if err := ctx.Err(); err != nil {
@@ -124,9 +111,16 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	defer e.writing.leave()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout) // to know whether it was made
 	defer cancel()
+	if e.other.Load() {
+		return nil, false, errOther
+	}
+	had := e.replica.Current()
 	answer, err := e.client.Txn(ctx).If(compared...).Then(operations...).Else(otherwise...).Commit()
 	if err != nil {
 		return nil, false, e.plain(err)
+	}
+	if err := e.same(answer.Header, had); err != nil {
+		return nil, false, err
 	}
 	if err := e.reach(ctx, uint64(answer.Header.Revision)); err != nil {
 		return nil, false, fmt.Errorf("etcd: the write was made at revision %d, which the replica does not reach: %w", answer.Header.Revision, err)
@@ -147,6 +141,75 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 		}
 	}
 	return entries, false, nil
+}
+
+// entriesOf copies entries; missing ones are empty.
+func entriesOf(current []*store.Entry) []store.Entry {
+	entries := make([]store.Entry, len(current))
+	for i, e := range current {
+		if e != nil {
+			entries[i] = *e
+		}
+	}
+	return entries
+}
+
+// parts makes the parts of a transaction: the comparisons of its keys and read sets, its operations,
+// and the questions that are asked when the comparisons fail.
+func (e *Engine) parts(ctx context.Context, keys []string, entries []store.Entry, writes []store.Write, current []*store.Entry) (
+	compared []clientv3.Cmp, operations, otherwise []clientv3.Op, err error) {
+	for i, w := range writes {
+		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(keys[i])), "=", int64(entries[i].Revision)))
+		otherwise = append(otherwise, clientv3.OpGet(e.place(keys[i]), clientv3.WithKeysOnly()))
+		compared = e.appendSeen(compared, w.Seen)
+		operation, err := e.operation(ctx, keys[i], w, current[i])
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if w.Op != 0 {
+			operations = append(operations, operation)
+		}
+	}
+	return compared, operations, otherwise, nil
+}
+
+// refresh writes values again that are as they should be, and encrypted in another way than today's:
+// an update of an object as it is takes the old key out of use.
+func (e *Engine) refresh(ctx context.Context, keys []string, entries []store.Entry) error {
+	for i, key := range keys {
+		if entries[i].Key == "" || !e.cfg.Encrypted(key) {
+			continue
+		}
+		place := e.place(key)
+		answer, err := e.client.Get(ctx, place)
+		if err != nil {
+			return e.plain(err)
+		}
+		if len(answer.Kvs) == 0 || uint64(answer.Kvs[0].ModRevision) != entries[i].Revision || !e.cfg.Form.Stale(key, answer.Kvs[0].Value) {
+			continue
+		}
+		v, err := e.cfg.Form.Decode(key, answer.Kvs[0].Value)
+		if err != nil {
+			return err
+		}
+		put, err := e.operation(ctx, key, store.Write{Op: store.OpUpdate, Value: v}, &entries[i])
+		if err != nil {
+			return err
+		}
+		written, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(place), "=", answer.Kvs[0].ModRevision)).Then(put).Commit()
+		if err != nil {
+			return e.plain(err)
+		}
+		if !written.Succeeded {
+			continue // another write was faster, by today's key
+		}
+		if err := e.reach(ctx, uint64(written.Header.Revision)); err != nil {
+			return err
+		}
+		entries[i].Revision = uint64(written.Header.Revision)
+		entries[i].Value = store.Splice(v, entries[i].Revision)
+	}
+	return nil
 }
 
 // changed reports whether a transaction failed because of its keys, not of its read set alone.

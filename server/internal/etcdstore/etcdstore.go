@@ -17,11 +17,15 @@ import (
 // Open connects to etcd and follows it into the replica. It returns when the replica has the state
 // of the moment in which it began. Errors name the flag to correct, or etcd's reason.
 func Open(ctx context.Context, c shared.Config) (shared.Store, error) {
+	if err := c.Cipher.CheckValues(); err != nil {
+		return nil, err
+	}
 	security, err := etcd.Security(c.EtcdCAFile, c.EtcdCertFile, c.EtcdKeyFile)
 	if err != nil {
 		return nil, err
 	}
-	engine, err := etcd.Open(ctx, etcd.Config{Endpoints: c.EtcdServers, TLS: security, Prefix: c.EtcdPrefix, Form: registry.New(c.Catalog), FormID: c.Form,
+	engine, err := etcd.Open(ctx, etcd.Config{Endpoints: c.EtcdServers, TLS: security, Prefix: c.EtcdPrefix,
+		Form: registry.New(c.Catalog).Encrypted(c.EtcdPrefix, c.Cipher), FormID: c.Form, Encrypted: c.Cipher.Encrypts,
 		Lives: c.Lives, Reuse: c.LeaseReuseDuration, Compaction: max(c.EtcdCompactionInterval, time.Duration(0)), Replica: c.Replica, Logger: c.Logger})
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (f *etcdFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.caFile, "etcd-cafile", "", "authorities of the certificate of etcd, PEM (default: those of the machine)")
 	fs.StringVar(&f.certFile, "etcd-certfile", "", "certificate with which etcd knows its clients, PEM")
 	fs.StringVar(&f.keyFile, "etcd-keyfile", "", "private key of --etcd-certfile, PEM")
-	fs.StringVar(&f.encryption, "encryption-provider-config", "", "the configuration of encryption of the store in the data directory")
+	fs.StringVar(&f.encryption, "encryption-provider-config", "", "the configuration of encryption of the store in the data directory, and of values in etcd")
 }
 
 // config is the configuration of etcd, but for the form of objects.
@@ -89,7 +89,8 @@ kube-apiservers before, or make them read-only.
 etcd is only read, in pages. The new store is compared with etcd by resource, and gets
 its name last: an import that was cut off is run again. Values that cannot be read are
 named, and end the import unless --leave-out-unreadable is given. Encrypted ones are
-among them: have kube-apiserver write them without encryption before.`,
+among them, unless --encryption-provider-config has their keys (a key management service's
+are not used for etcd).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()

@@ -37,7 +37,7 @@ func (f *etcdFlags) importStore(ctx context.Context, leaveOut bool, report func(
 	}
 	defer cipher.Close()
 	all := rows()
-	from.Form = registry.New(all)
+	from.Form = registry.New(all).Encrypted(from.Prefix, cipher)
 	i := Import{DataDir: f.dataDir, From: from, Kinds: stored.NewKinds(all.Snapshot()), Definitions: custom.Definitions(all.Snapshot()).Prefix(""),
 		Cipher: cipher, LeaveOut: leaveOut, Report: report}
 	return i.Run(ctx)
@@ -68,7 +68,7 @@ func (f *etcdFlags) exportStore(ctx context.Context, report func(Exported)) (don
 	if err != nil {
 		return done, err
 	}
-	to.Form = registry.New(all)
+	to.Form = registry.New(all).Encrypted(to.Prefix, cipher)
 	x := Export{Store: engine, To: to, Kinds: stored.NewKinds(all.Snapshot()).And(kinds), Report: report}
 	return x.Run(ctx)
 }

@@ -18,14 +18,9 @@ type content struct {
 	binary           bool
 }
 
-var errEncrypted = errors.New("it is encrypted; have a kube-apiserver with the keys write it again without encryption")
-
 // open reads the envelope of a binary object, or the kind of one that is JSON.
 func open(data []byte) (o content, err error) {
-	switch {
-	case bytes.HasPrefix(data, []byte("k8s:enc:")):
-		return o, errEncrypted
-	case len(data) > 0 && data[0] == '{':
+	if len(data) > 0 && data[0] == '{' {
 		return openText(data)
 	}
 	o.binary = true

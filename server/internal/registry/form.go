@@ -9,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -19,8 +20,10 @@ import (
 // custom kinds come and go.
 type Form struct {
 	rows   *catalog.Catalog
-	kinds  map[string]*kind // the built-in ones, by the beginning of their keys in the store
-	places map[string]*kind // the same, by the beginning of their keys in etcd
+	cipher *encryption.Cipher // nil for none
+	prefix string             // of all keys in etcd, with which values are encrypted
+	kinds  map[string]*kind   // the built-in ones, by the beginning of their keys in the store
+	places map[string]*kind   // the same, by the beginning of their keys in etcd
 	// unknown is the table of custom objects whose definition is not known.
 	unknown func() *schema.Table
 }
@@ -38,6 +41,19 @@ func New(rows *catalog.Catalog) *Form {
 	return f
 }
 
+// Encrypted is the form whose values are encrypted as kube-apiserver does, in an etcd where all keys
+// have a prefix.
+func (f *Form) Encrypted(prefix string, c *encryption.Cipher) *Form {
+	f.prefix, f.cipher = prefix, c
+	return f
+}
+
+// Stale implements etcd.Form.
+func (f *Form) Stale(key string, data []byte) bool {
+	_, stale, err := f.cipher.OpenValue(key, f.prefix+f.Place(key), data)
+	return err == nil && stale
+}
+
 // maxValue bounds the bytes of a value in etcd, which itself accepts 1.5 MiB unless it is
 // configured otherwise.
 const maxValue = 16 << 20
@@ -47,6 +63,9 @@ const maxValue = 16 << 20
 // key: values that no write of this server makes.
 func (f *Form) Encode(key string, v store.Value) ([]byte, error) {
 	data, err := f.encode(key, v)
+	if err == nil {
+		data, err = f.cipher.SealValue(key, f.prefix+f.Place(key), data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be written to etcd: %w", key, err)
 	}
@@ -112,6 +131,10 @@ var (
 // with all defaults. Errors name the key: values that are not what a kube-apiserver or this
 // server writes.
 func (f *Form) Decode(key string, data []byte) (store.Value, error) {
+	data, _, err := f.cipher.OpenValue(key, f.prefix+f.Place(key), data)
+	if err != nil {
+		return store.Value{}, fmt.Errorf("what etcd keeps under %s cannot be read: %w", f.Place(key), err)
+	}
 	v, err := f.decode(key, data)
 	if err != nil {
 		return store.Value{}, fmt.Errorf("what etcd keeps under %s cannot be read: %w", f.Place(key), err)

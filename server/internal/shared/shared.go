@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -63,6 +64,8 @@ type Config struct {
 	// Form is a fingerprint of how the built-in kinds are stored. A replica of another form is made
 	// anew.
 	Form string
+	// Cipher encrypts values in etcd; nil for none.
+	Cipher *encryption.Cipher
 	// Replica is the place of the replica, and its bounds.
 	Replica store.Config
 	// Lives is the time after its last write after which an object at a key vanishes; 0 for never.

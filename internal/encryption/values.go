@@ -1,0 +1,162 @@
+package encryption
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/nacl/secretbox"
+)
+
+// Values that servers share in etcd have the form of kube-apiserver 1.25: a mark, the provider with
+// its key, and the encrypted bytes. AES-GCM binds a value to its key in etcd, the other algorithms do
+// not, and AES-CBC finds no change of a value: who may write to etcd can exchange such values.
+
+// valueMark begins an encrypted value.
+const valueMark = "k8s:enc:"
+
+// valueCipher is a provider that can encrypt values in etcd.
+type valueCipher interface {
+	sealValue(dst []byte, place string, plain []byte) []byte
+	openValue(place string, sealed []byte) ([]byte, error)
+}
+
+// errSharedKMS: the keys of a service are not used for etcd.
+var errSharedKMS = errors.New("values in etcd are not encrypted by key management services in this release; use aesgcm, aescbc or secretbox")
+
+// CheckValues refuses a configuration with which values in etcd cannot be encrypted.
+func (c *Cipher) CheckValues() error {
+	if c != nil && len(c.now.Load().services) > 0 {
+		return errSharedKMS
+	}
+	return nil
+}
+
+// Encrypts reports whether the configuration names the resource of a key.
+func (c *Cipher) Encrypts(key string) bool {
+	if c == nil {
+		return false
+	}
+	in, _ := c.of(key)
+	return in != nil
+}
+
+// SealValue encrypts the value of a key of the store, which lies in etcd at a place. A key whose
+// values stay plain gets plain back.
+func (c *Cipher) SealValue(key, place string, plain []byte) ([]byte, error) {
+	if c == nil {
+		return plain, nil
+	}
+	in, resource := c.of(key)
+	if in == nil || in.providers[0] == nil {
+		return plain, nil
+	}
+	p, err := values(in.providers[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", resource, err)
+	}
+	return p.sealValue([]byte(valueMark+in.providers[0].id()+":"), place, plain), nil
+}
+
+// OpenValue decrypts a value from etcd. stale says that it would be encrypted in another way today.
+func (c *Cipher) OpenValue(key, place string, data []byte) (plain []byte, stale bool, err error) {
+	rest, sealed := bytes.CutPrefix(data, []byte(valueMark))
+	if c == nil {
+		if sealed {
+			return nil, false, errors.New("it is encrypted; give the configuration that it was encrypted by (--encryption-provider-config)")
+		}
+		return data, false, nil
+	}
+	in, resource := c.of(key)
+	switch {
+	case in == nil && !sealed:
+		return data, false, nil
+	case in == nil:
+		return nil, false, fmt.Errorf("%s: it is encrypted, and the encryption configuration does not name %s", resource, resource)
+	}
+	for i, p := range in.providers {
+		if p == nil && !sealed {
+			return data, i > 0, nil
+		}
+		if p == nil || !strings.HasPrefix(string(rest), p.id()+":") {
+			continue
+		}
+		v, err := values(p)
+		if err == nil {
+			plain, err = v.openValue(place, rest[len(p.id())+1:])
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %s: %w", resource, p.id(), err)
+		}
+		return plain, i > 0, nil
+	}
+	if !sealed {
+		return nil, false, fmt.Errorf("%s: it is not encrypted, and the encryption configuration does not have the provider identity for %s", resource, resource)
+	}
+	id := string(rest[:min(len(rest), 60)])
+	if n := bytes.IndexByte(rest, ':'); n >= 0 {
+		parts := strings.SplitN(string(rest), ":", 4)
+		id = strings.Join(parts[:min(3, len(parts))], ":")
+	}
+	return nil, false, fmt.Errorf("%s: it was encrypted with %q, which the encryption configuration does not have for %s", resource, id, resource)
+}
+
+func values(p provider) (valueCipher, error) {
+	if l, ok := p.(*local); ok {
+		return l.algorithm.(valueCipher), nil
+	}
+	return nil, errSharedKMS
+}
+
+func (g gcm) sealValue(dst []byte, place string, plain []byte) []byte {
+	return g.seal(dst, []byte(place), plain)
+}
+
+func (g gcm) openValue(place string, sealed []byte) ([]byte, error) {
+	return g.open([]byte(place), sealed)
+}
+
+func (c cbc) sealValue(dst []byte, _ string, plain []byte) []byte {
+	start := len(dst)
+	dst = appendRandom(dst, aes.BlockSize)
+	text := len(dst)
+	dst = append(dst, plain...)
+	pad := aes.BlockSize - len(plain)%aes.BlockSize
+	dst = append(dst, bytes.Repeat([]byte{byte(pad)}, pad)...)
+	cipher.NewCBCEncrypter(c.block, dst[start:text]).CryptBlocks(dst[text:], dst[text:])
+	return dst
+}
+
+func (c cbc) openValue(_ string, sealed []byte) ([]byte, error) {
+	if len(sealed) < 2*aes.BlockSize || len(sealed)%aes.BlockSize != 0 {
+		return nil, errDamaged
+	}
+	plain := bytes.Clone(sealed[aes.BlockSize:])
+	cipher.NewCBCDecrypter(c.block, sealed[:aes.BlockSize]).CryptBlocks(plain, plain)
+	pad := int(plain[len(plain)-1])
+	if pad == 0 || pad > aes.BlockSize || !bytes.HasSuffix(plain, bytes.Repeat([]byte{byte(pad)}, pad)) {
+		return nil, errWrongKey
+	}
+	return plain[:len(plain)-pad], nil
+}
+
+func (b box) sealValue(dst []byte, _ string, plain []byte) []byte {
+	dst = appendRandom(dst, boxNonce)
+	nonce := [boxNonce]byte(dst[len(dst)-boxNonce:])
+	return secretbox.Seal(dst, plain, &nonce, &b.key)
+}
+
+func (b box) openValue(_ string, sealed []byte) ([]byte, error) {
+	if len(sealed) < boxNonce {
+		return nil, errDamaged
+	}
+	nonce := [boxNonce]byte(sealed)
+	plain, ok := secretbox.Open(nil, sealed[boxNonce:], &nonce, &b.key)
+	if !ok {
+		return nil, errWrongKey
+	}
+	return plain, nil
+}
