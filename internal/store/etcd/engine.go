@@ -221,13 +221,14 @@ func (e *Engine) Close() error {
 // place is the key in etcd of a key.
 func (e *Engine) place(key string) string { return e.cfg.Prefix + e.cfg.Form.Place(key) }
 
-// key is the key of a place in etcd.
+// key is the key of a place in etcd; "" and false for what others keep there.
 func (e *Engine) key(place []byte) (string, bool) {
-	rest, ok := strings.CutPrefix(string(place), e.cfg.Prefix)
-	if !ok {
-		return "", false
+	if rest, ok := strings.CutPrefix(string(place), e.cfg.Prefix); ok {
+		if key, ok := e.cfg.Form.Key(rest); ok {
+			return key, true
+		}
 	}
-	return e.cfg.Form.Key(rest)
+	return "", false
 }
 
 // Current implements store.Revisions: the newest revision that the replica has.

@@ -1,9 +1,11 @@
 package etcd_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -246,6 +248,14 @@ func TestForeignKeys(t *testing.T) {
 	}
 	if got := state(t, e); len(got) != 1 {
 		t.Errorf("state %q", got)
+	}
+	var log bytes.Buffer
+	again := openWith(t, url, func(c *etcd.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	if got := state(t, again); len(got) != 1 || !strings.Contains(log.String(), "/registry/broken") || strings.Contains(log.String(), "foreign") {
+		t.Errorf("a new replica has %q, and says %s", got, &log)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
 	}
 	if _, err := c.Delete(t.Context(), "/registry/broken"); err != nil {
 		t.Fatal(err)

@@ -64,6 +64,8 @@ func (e *Engine) watch(ctx context.Context) error {
 			if err := e.apply(r.Events, false); err != nil {
 				return err
 			}
+			// The last one may be of a key that the replica does not follow.
+			e.replica.Advance(uint64(r.Events[len(r.Events)-1].Kv.ModRevision))
 		}
 		e.health.follows()
 	}
