@@ -53,8 +53,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err = s.openStore(ctx); err != nil {
 		return err
 	}
-	s.metrics = metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
-		Objects: s.countObjects, CountsAge: times.Counts, Stats: s.engine.Stats, Features: s.features})
+	s.openMetrics()
 	tracer, err := s.openTracing()
 	if err != nil {
 		return err

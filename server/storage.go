@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/encryption"
@@ -59,7 +60,11 @@ func (s *Server) openStore(ctx context.Context) error {
 // openShared opens the store in etcd, with a replica in the data directory.
 func (s *Server) openShared(ctx context.Context, replica store.Config, kinds stored.Kinds) error {
 	replica.Dir += "-replica" // the name of a store of the server's own is not used
+	figures, count := metrics.NewEtcd()
 	config := shared.Config{Settings: s.cfg.Etcd, Catalog: s.catalog, Form: kinds.Form(), Cipher: s.cipher, Replica: replica, Logger: s.log,
+		Observe: func(operation, key string, took time.Duration) {
+			count(operation, strings.TrimSuffix(catalog.KeyPrefix(key), "/"), took)
+		},
 		Lives: func(key string) time.Duration {
 			if t := s.catalog.Snapshot().Type(key); t != nil && t.Stored != nil && t.Stored.Expires {
 				return s.cfg.EventTTL
@@ -77,7 +82,7 @@ func (s *Server) openShared(ctx context.Context, replica store.Config, kinds sto
 		return err
 	}
 	s.store = allocations
-	s.sharing = &background.Sharing{Store: opened, Allocations: allocations}
+	s.sharing = &background.Sharing{Store: opened, Allocations: allocations, Figures: figures}
 	s.shown = stored.NewShared(s.store)
 	s.store = s.shown
 	return nil
@@ -133,6 +138,15 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 		return custom.KindsOfStore(ctx, s, snapshot)
 	}
 	return operate.MigrateStore(ctx, c.DataDir, cipher, stored.NewKinds(snapshot), more, report)
+}
+
+// openMetrics makes the metrics of the server and its store.
+func (s *Server) openMetrics() {
+	s.metrics = metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
+		Objects: s.countObjects, CountsAge: s.cfg.Seams.Durations.Counts, Stats: s.engine.Stats, Features: s.features})
+	if s.sharing != nil {
+		s.metrics.Add(s.sharing.Figures)
+	}
 }
 
 // countObjects counts the objects of every resource; nil when that fails.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -80,17 +81,17 @@ func (l *latest) since(revision uint64, all []*pending) (newest uint64) {
 	return newest
 }
 
-// created reports whether a key may have been created in a collection of the read set
-// since it was read. Engine.write is held.
-func (l *latest) created(all []*pending) bool {
+// created is the newest revision at which a key may have been created in a collection of the
+// read set since it was read; 0 for none. Engine.write is held.
+func (l *latest) created(all []*pending) (newest uint64) {
 	for _, p := range all {
 		for i := range p.seen {
 			if s := &p.seen[i]; s.Collection && *l.of(s) > s.Revision {
-				return true
+				newest = max(newest, *l.of(s))
 			}
 		}
 	}
-	return false
+	return newest
 }
 
 // verifyTries bounds the verifications of one commit. More than one is needed only while
@@ -101,8 +102,8 @@ const verifyTries = 100
 // they were. Errors: ErrChanged, ctx's, I/O errors; then the lock is not held.
 //
 // The entries are read without the lock, at a revision taken before. Under the lock it is
-// enough that nothing was written since. A write that is not visible yet is awaited: it
-// needs only the disk.
+// enough that nothing was written since. A write that is not visible yet is awaited, also before
+// ErrChanged: it needs only the disk, and the next try would not see it.
 func (e *Engine) lockUnchanged(ctx context.Context, all []*pending) error {
 	err := e.tryUnchanged(ctx, all)
 	if err == ErrChanged {
@@ -122,11 +123,12 @@ func (e *Engine) tryUnchanged(ctx context.Context, all []*pending) error {
 		e.write.Lock()
 		newer := e.write.latest.since(visible, all)
 		if newer == 0 {
-			if e.write.latest.created(all) {
-				e.write.Unlock()
-				return ErrChanged
+			created := e.write.latest.created(all)
+			if created == 0 {
+				return nil
 			}
-			return nil
+			e.write.Unlock()
+			return cmp.Or(e.WaitFor(ctx, created), ErrChanged)
 		}
 		e.write.Unlock()
 		if err := e.WaitFor(ctx, newer); err != nil {

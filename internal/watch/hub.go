@@ -163,11 +163,11 @@ func (h *Hub) leave(prefix string, r *ring) {
 
 // endAll ends all cursors at a gap. mu is held.
 func (h *Hub) endAll() {
-	for prefix, r := range h.rings {
+	for _, r := range h.rings {
 		r.ended, r.gap, r.end = true, h.latest, h.latest
-		delete(h.rings, prefix)
 		r.pace.wave()
 	}
+	clear(h.rings)
 }
 
 // Watchers is the number of cursors of a resource.

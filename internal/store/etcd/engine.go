@@ -35,6 +35,9 @@ type Config struct {
 	Lives func(key string) time.Duration
 	// Encrypted reports whether the value of a key may be encrypted; nil means that none is.
 	Encrypted func(key string) bool
+	// Observe receives the operation of each request to etcd (get, create, update, delete, or
+	// txn for several), its key ("" for none), and its time. nil means nobody does.
+	Observe func(operation, key string, took time.Duration)
 	// Reuse is the time in which such values get the same lease. 0 means a minute.
 	Reuse time.Duration
 	// Compaction is the time between compactions of etcd's history; 0 means that others compact.
@@ -116,6 +119,9 @@ func connect(cfg Config) (*Engine, error) {
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = usualTimeout
+	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(string, string, time.Duration) {}
 	}
 	if cfg.Encrypted == nil {
 		cfg.Encrypted = func(string) bool { return false }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -114,8 +115,9 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	if e.other.Load() {
 		return nil, false, errOther
 	}
-	had := e.replica.Current()
+	had, begin := e.replica.Current(), time.Now()
 	answer, err := e.client.Txn(ctx).If(compared...).Then(operations...).Else(otherwise...).Commit()
+	e.observe(keys, writes, time.Since(begin))
 	if err != nil {
 		return nil, false, e.plain(err)
 	}
@@ -141,6 +143,22 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 		}
 	}
 	return entries, false, nil
+}
+
+// observe reports a transaction.
+func (e *Engine) observe(keys []string, writes []store.Write, took time.Duration) {
+	operation, key := "", ""
+	for i, w := range writes {
+		switch {
+		case w.Op == 0:
+		case operation != "":
+			e.cfg.Observe("txn", key, took)
+			return
+		default:
+			operation, key = [...]string{store.OpCreate: "create", store.OpUpdate: "update", store.OpDelete: "delete"}[w.Op], keys[i]
+		}
+	}
+	e.cfg.Observe(operation, key, took)
 }
 
 // entriesOf copies entries; missing ones are empty.

@@ -20,6 +20,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
@@ -64,6 +66,7 @@ type Config struct {
 type Sharing struct {
 	Store       shared.Store
 	Allocations *addresses.Allocations
+	Figures     prometheus.Collector // of the requests to etcd
 }
 
 // Controllers are the server's own activities.

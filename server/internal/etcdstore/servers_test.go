@@ -215,3 +215,18 @@ func TestRightsAreTakenAway(t *testing.T) {
 		other.Send("GET", read, "", nil, "Authorization", "Bearer bob-token").Expect(t, 403, "Forbidden")
 	}
 }
+
+// TestFigures: the requests to etcd are counted, by operation and resource.
+func TestFigures(t *testing.T) {
+	s := servers(t, 1, nil)[0]
+	const path = "/api/v1/namespaces/default/configmaps"
+	s.Post(path, `{"metadata":{"name":"a"}}`).Expect(t, 201, "")
+	s.Send("DELETE", path+"/a", "", nil).Expect(t, 200, "")
+	text := string(s.Get("/metrics").Body)
+	for _, want := range []string{`etcd_request_duration_seconds_count{operation="create",type="core/configmaps"}`, `{operation="delete",type="core/configmaps"} 1`,
+		`etcd_request_duration_seconds_count{operation="get",type=""}`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}

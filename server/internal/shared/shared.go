@@ -64,6 +64,8 @@ type Config struct {
 	// Form is a fingerprint of how the built-in kinds are stored. A replica of another form is made
 	// anew.
 	Form string
+	// Observe receives the operation of each request to etcd, its key ("" for none), and its time.
+	Observe func(operation, key string, took time.Duration)
 	// Cipher encrypts values in etcd; nil for none.
 	Cipher *encryption.Cipher
 	// Replica is the place of the replica, and its bounds.
