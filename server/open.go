@@ -105,7 +105,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Watches, custom types and extension servers.
 	s.sweeper = conns.NewSweeper(times.Stall, min(times.Header, cfg.RequestTimeout))
-	hub := watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
+	hub := watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load, Shared: s.sharing != nil})
 	s.closeLater(hub.Close)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	s.closeLater(s.headers.Close)

@@ -230,3 +230,22 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchOfSharedRevision: a write that is charged to two quotas changes both at one revision. A
+// watch of quotas that resumes at that revision shows both: its client may have got one only.
+func TestWatchOfSharedRevision(t *testing.T) {
+	s := servers(t, 1, nil)[0]
+	const quotas = "/api/v1/namespaces/default/resourcequotas"
+	for _, name := range []string{"one", "two"} {
+		s.Post(quotas, fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"hard":{"count/configmaps":"9"}}}`, name)).Expect(t, 201, "")
+		s.Send("PUT", quotas+"/"+name+"/status", "application/json", fmt.Appendf(nil,
+			`{"metadata":{"name":%q},"spec":{"hard":{"count/configmaps":"9"}},"status":{"hard":{"count/configmaps":"9"},"used":{"count/configmaps":"0"}}}`, name)).Expect(t, 200, "")
+	}
+	s.Post("/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"a"}}`).Expect(t, 201, "")
+	one, two := s.Get(quotas+"/one").Field(t, "metadata.resourceVersion"), s.Get(quotas+"/two").Field(t, "metadata.resourceVersion")
+	if one != two {
+		t.Fatalf("the quotas are at %v and %v", one, two)
+	}
+	watch := s.Watch(fmt.Sprintf("%s?watch=1&resourceVersion=%v", quotas, one))
+	watch.Expect("MODIFIED one", "MODIFIED two")
+}
