@@ -33,8 +33,8 @@ func appendEnvelopeHead(dst []byte, apiVersion, kind string, size int) []byte {
 	dst = append(dst, 1<<3|wireBytes)
 	var mark int
 	dst, mark = openLength(dst)
-	dst = appendBytesField(dst, 1, apiVersion)
-	dst = appendBytesField(dst, 2, kind)
+	dst = AppendBytesField(dst, 1, apiVersion)
+	dst = AppendBytesField(dst, 2, kind)
 	dst = closeLength(dst, mark)
 	dst = append(dst, 2<<3|wireBytes)
 	return binary.AppendUvarint(dst, uint64(size))
@@ -67,7 +67,8 @@ func Sealed(buf []byte, apiVersion, kind string, message func(dst []byte) ([]byt
 	return buf[start:end], buf, nil
 }
 
-func appendBytesField[T string | []byte](dst []byte, number uint32, s T) []byte {
+// AppendBytesField appends a length-delimited field of a message.
+func AppendBytesField[T string | []byte](dst []byte, number uint32, s T) []byte {
 	dst = appendTag(dst, number, wireBytes)
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	return append(dst, s...)

@@ -25,7 +25,7 @@ const FrameLength = 4
 func AppendBinaryFrame(dst []byte, event, apiVersion, kind string, message []byte) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = appendBytesField(dst, 1, event)
+	dst = AppendBytesField(dst, 1, event)
 	dst = append(dst, 2<<3|wireBytes)
 	dst, object := openLength(dst)
 	dst = append(dst, 1<<3|wireBytes)

@@ -55,9 +55,9 @@ func ItemPrefix(apiVersion, kind string) string {
 func AppendBinaryListMeta(dst []byte, m ListMeta) []byte {
 	dst = append(dst, 1<<3|wireBytes)
 	dst, mark := openLength(dst)
-	dst = appendBytesField(dst, 1, "") // selfLink
-	dst = appendBytesField(dst, 2, m.ResourceVersion)
-	dst = appendBytesField(dst, 3, m.Continue)
+	dst = AppendBytesField(dst, 1, "") // selfLink
+	dst = AppendBytesField(dst, 2, m.ResourceVersion)
+	dst = AppendBytesField(dst, 3, m.Continue)
 	if m.Remaining != nil {
 		dst = append(dst, 4<<3|wireVarint)
 		dst = binary.AppendUvarint(dst, uint64(*m.Remaining))

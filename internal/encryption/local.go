@@ -8,8 +8,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 
-	"golang.org/x/crypto/nacl/secretbox"
-
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -93,14 +91,7 @@ func (c cbc) sum(bound, text []byte) []byte {
 
 func (c cbc) seal(dst, bound, plain []byte) []byte {
 	start := len(dst)
-	dst = appendRandom(dst, aes.BlockSize)
-	text := len(dst)
-	dst = append(dst, plain...)
-	pad := aes.BlockSize - len(plain)%aes.BlockSize
-	for range pad {
-		dst = append(dst, byte(pad))
-	}
-	cipher.NewCBCEncrypter(c.block, dst[start:text]).CryptBlocks(dst[text:], dst[text:])
+	dst = c.sealValue(dst, "", plain)
 	return append(dst, c.sum(bound, dst[start:])...)
 }
 
@@ -112,13 +103,7 @@ func (c cbc) open(bound, sealed []byte) ([]byte, error) {
 	if !hmac.Equal(sealed[end:], c.sum(bound, sealed[:end])) {
 		return nil, errWrongKey
 	}
-	plain := append([]byte(nil), sealed[aes.BlockSize:end]...)
-	cipher.NewCBCDecrypter(c.block, sealed[:aes.BlockSize]).CryptBlocks(plain, plain)
-	pad := int(plain[len(plain)-1])
-	if pad == 0 || pad > aes.BlockSize {
-		return nil, errDamaged
-	}
-	return plain[:len(plain)-pad], nil
+	return c.openValue("", sealed[:end])
 }
 
 // box is XSalsa20 with Poly1305, with a random nonce before each record. The place of the
@@ -131,19 +116,16 @@ const boxNonce = 24
 
 func (b box) seal(dst, bound, plain []byte) []byte {
 	place := sha256.Sum256(bound)
-	dst = appendRandom(dst, boxNonce)
-	nonce := [boxNonce]byte(dst[len(dst)-boxNonce:])
-	return secretbox.Seal(dst, append(place[:], plain...), &nonce, &b.key)
+	return b.sealValue(dst, "", append(place[:], plain...))
 }
 
 func (b box) open(bound, sealed []byte) ([]byte, error) {
-	if len(sealed) < boxNonce {
-		return nil, errDamaged
+	text, err := b.openValue("", sealed)
+	if err != nil {
+		return nil, err
 	}
-	nonce := [boxNonce]byte(sealed)
-	text, ok := secretbox.Open(nil, sealed[boxNonce:], &nonce, &b.key)
 	place := sha256.Sum256(bound)
-	if !ok || len(text) < len(place) || subtle.ConstantTimeCompare(text[:len(place)], place[:]) == 0 {
+	if len(text) < len(place) || subtle.ConstantTimeCompare(text[:len(place)], place[:]) == 0 {
 		return nil, errWrongKey
 	}
 	return text[len(place):], nil

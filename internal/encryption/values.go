@@ -18,6 +18,9 @@ import (
 // valueMark begins an encrypted value.
 const valueMark = "k8s:enc:"
 
+// longestID bounds the name of a provider in an error.
+const longestID = 300
+
 // valueCipher is a provider that can encrypt values in etcd.
 type valueCipher interface {
 	sealValue(dst []byte, place string, plain []byte) []byte
@@ -96,12 +99,9 @@ func (c *Cipher) OpenValue(key, place string, data []byte) (plain []byte, stale 
 	if !sealed {
 		return nil, false, fmt.Errorf("%s: it is not encrypted, and the encryption configuration does not have the provider identity for %s", resource, resource)
 	}
-	id := string(rest[:min(len(rest), 60)])
-	if n := bytes.IndexByte(rest, ':'); n >= 0 {
-		parts := strings.SplitN(string(rest), ":", 4)
-		id = strings.Join(parts[:min(3, len(parts))], ":")
-	}
-	return nil, false, fmt.Errorf("%s: it was encrypted with %q, which the encryption configuration does not have for %s", resource, id, resource)
+	id := strings.SplitN(string(rest[:min(len(rest), longestID)]), ":", 4) // the fourth part is encrypted
+	return nil, false, fmt.Errorf("%s: it was encrypted with %q, which the encryption configuration does not have for %s",
+		resource, strings.Join(id[:min(len(id), 3)], ":"), resource)
 }
 
 func values(p provider) (valueCipher, error) {
@@ -125,7 +125,9 @@ func (c cbc) sealValue(dst []byte, _ string, plain []byte) []byte {
 	text := len(dst)
 	dst = append(dst, plain...)
 	pad := aes.BlockSize - len(plain)%aes.BlockSize
-	dst = append(dst, bytes.Repeat([]byte{byte(pad)}, pad)...)
+	for range pad {
+		dst = append(dst, byte(pad))
+	}
 	cipher.NewCBCEncrypter(c.block, dst[start:text]).CryptBlocks(dst[text:], dst[text:])
 	return dst
 }
@@ -137,10 +139,16 @@ func (c cbc) openValue(_ string, sealed []byte) ([]byte, error) {
 	plain := bytes.Clone(sealed[aes.BlockSize:])
 	cipher.NewCBCDecrypter(c.block, sealed[:aes.BlockSize]).CryptBlocks(plain, plain)
 	pad := int(plain[len(plain)-1])
-	if pad == 0 || pad > aes.BlockSize || !bytes.HasSuffix(plain, bytes.Repeat([]byte{byte(pad)}, pad)) {
+	if pad == 0 || pad > aes.BlockSize {
 		return nil, errWrongKey
 	}
-	return plain[:len(plain)-pad], nil
+	end := len(plain) - pad
+	for _, b := range plain[end:] {
+		if int(b) != pad {
+			return nil, errWrongKey
+		}
+	}
+	return plain[:end], nil
 }
 
 func (b box) sealValue(dst []byte, _ string, plain []byte) []byte {

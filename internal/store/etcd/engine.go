@@ -33,13 +33,13 @@ type Config struct {
 	// Lives is the time after its last write after which a value vanishes; 0 for never. nil means
 	// never.
 	Lives func(key string) time.Duration
+	// Reuse is the time in which such values get the same lease. 0 means a minute.
+	Reuse time.Duration
 	// Encrypted reports whether the value of a key may be encrypted; nil means that none is.
 	Encrypted func(key string) bool
 	// Observe receives the operation of each request to etcd (get, create, update, delete, or
 	// txn for several), its key ("" for none), and its time. nil means nobody does.
 	Observe func(operation, key string, took time.Duration)
-	// Reuse is the time in which such values get the same lease. 0 means a minute.
-	Reuse time.Duration
 	// Compaction is the time between compactions of etcd's history; 0 means that others compact.
 	Compaction time.Duration
 	// Replica is the place of the replica, and its bounds.

@@ -95,12 +95,14 @@ func (e *Engine) current(ctx context.Context, keys []string) ([]*store.Entry, er
 // the writes have to be decided again, on the state that the replica has by now.
 func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Entry, writes []store.Write) (entries []store.Entry, again bool, err error) {
 	entries = entriesOf(current)
+	if !writesAny(writes) {
+		if writes, err = e.stale(ctx, keys, entries); err != nil || !writesAny(writes) {
+			return entries, false, err
+		}
+	}
 	compared, operations, otherwise, err := e.parts(ctx, keys, entries, writes, current)
 	if err != nil {
 		return nil, false, err
-	}
-	if len(operations) == 0 {
-		return entries, false, e.refresh(ctx, keys, entries)
 	}
 	compared, lead := leads(ctx, compared)
 	if err := ctx.Err(); err != nil {
@@ -191,43 +193,29 @@ func (e *Engine) parts(ctx context.Context, keys []string, entries []store.Entry
 	return compared, operations, otherwise, nil
 }
 
-// refresh writes values again that are as they should be, and encrypted in another way than today's:
+// stale are writes of values that are as they should be, and encrypted in another way than today's:
 // an update of an object as it is takes the old key out of use.
-func (e *Engine) refresh(ctx context.Context, keys []string, entries []store.Entry) error {
+func (e *Engine) stale(ctx context.Context, keys []string, entries []store.Entry) ([]store.Write, error) {
+	writes := make([]store.Write, len(keys))
 	for i, key := range keys {
 		if entries[i].Key == "" || !e.cfg.Encrypted(key) {
 			continue
 		}
-		place := e.place(key)
-		answer, err := e.client.Get(ctx, place)
+		answer, err := e.client.Get(ctx, e.place(key))
 		if err != nil {
-			return e.plain(err)
+			return nil, e.plain(err)
 		}
-		if len(answer.Kvs) == 0 || uint64(answer.Kvs[0].ModRevision) != entries[i].Revision || !e.cfg.Form.Stale(key, answer.Kvs[0].Value) {
-			continue
+		for _, kv := range answer.Kvs {
+			if uint64(kv.ModRevision) != entries[i].Revision || !e.cfg.Form.Stale(key, kv.Value) {
+				continue
+			}
+			writes[i].Op = store.OpUpdate
+			if writes[i].Value, err = e.cfg.Form.Decode(key, kv.Value); err != nil {
+				return nil, err
+			}
 		}
-		v, err := e.cfg.Form.Decode(key, answer.Kvs[0].Value)
-		if err != nil {
-			return err
-		}
-		put, err := e.operation(ctx, key, store.Write{Op: store.OpUpdate, Value: v}, &entries[i])
-		if err != nil {
-			return err
-		}
-		written, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(place), "=", answer.Kvs[0].ModRevision)).Then(put).Commit()
-		if err != nil {
-			return e.plain(err)
-		}
-		if !written.Succeeded {
-			continue // another write was faster, by today's key
-		}
-		if err := e.reach(ctx, uint64(written.Header.Revision)); err != nil {
-			return err
-		}
-		entries[i].Revision = uint64(written.Header.Revision)
-		entries[i].Value = store.Splice(v, entries[i].Revision)
 	}
-	return nil
+	return writes, nil
 }
 
 // changed reports whether a transaction failed because of its keys, not of its read set alone.

@@ -1,13 +1,16 @@
 package etcdstore_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
-	"sort"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
@@ -137,7 +140,7 @@ func TestDefinitionsOfOtherServers(t *testing.T) {
 	all[0].Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", strings.ReplaceAll(definition, "DEFAULT", "40")).Expect(t, 201, "")
 	const path = "/apis/example.com/v1/namespaces/default/shoes"
 	for i, s := range all {
-		eventually(t, "the resource is served", func() bool { return s.Get(path).Code == 200 })
+		s.AwaitCode(path, 200)
 		s.Post(path, fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Shoe","metadata":{"name":"s%d"},"spec":{}}`, i)).Expect(t, 201, "")
 	}
 	for _, s := range all {
@@ -150,19 +153,10 @@ func TestDefinitionsOfOtherServers(t *testing.T) {
 	all[1].Send("PATCH", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shoes.example.com", "application/json-patch+json",
 		[]byte(`[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/color","value":{"type":"string","default":"black"}}]`)).Expect(t, 200, "")
 	for _, s := range all {
-		eventually(t, "the new default is shown", func() bool { return s.Get(path+"/s0").Field(t, "spec.color") == "black" })
+		s.AwaitText(path+"/s0", `"color":"black"`)
 	}
 	for i := range 20 {
 		all[i%2].Send("PATCH", path+"/s0", "application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"size":%d}}`, 41+i)).Expect(t, 200, "")
-	}
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 seconds: %s", what)
-		}
 	}
 }
 
@@ -178,25 +172,17 @@ func TestOwnService(t *testing.T) {
 			c.Seams.Durations.OwnService = 300 * time.Millisecond
 		})
 	}
-	addresses := func(s *harness.Server) string {
-		var all []string
-		subsets, _ := s.Get("/api/v1/namespaces/default/endpoints/kubernetes").Field(t, "subsets.0.addresses").([]any)
-		for _, a := range subsets {
-			all = append(all, fmt.Sprint(a.(map[string]any)["ip"]))
-		}
-		sort.Strings(all)
-		return strings.Join(all, " ")
-	}
+	const endpoints = "/api/v1/namespaces/default/endpoints/kubernetes"
 	first, second := start("192.0.2.1"), start("192.0.2.2")
 	for _, s := range []*harness.Server{first, second} {
-		eventually(t, "both servers are endpoints", func() bool { return addresses(s) == "192.0.2.1 192.0.2.2" })
+		s.AwaitText(endpoints, `"addresses":[{"ip":"192.0.2.1"},{"ip":"192.0.2.2"}]`)
 	}
 	if err := first.Running.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server that has ended is none", func() bool { return addresses(second) == "192.0.2.2" })
+	second.AwaitText(endpoints, `"addresses":[{"ip":"192.0.2.2"}]`)
 	second.Post("/api/v1/namespaces", `{"metadata":{"name":"shop"}}`).Expect(t, 201, "")
-	eventually(t, "its controllers run on the other one", func() bool { return second.Get("/api/v1/namespaces/shop/serviceaccounts/default").Code == 200 })
+	second.AwaitCode("/api/v1/namespaces/shop/serviceaccounts/default", 200) // by its controllers
 }
 
 // TestRightsAreTakenAway: a right that one server has taken away does not count at the other ones in
@@ -248,4 +234,51 @@ func TestWatchOfSharedRevision(t *testing.T) {
 	}
 	watch := s.Watch(fmt.Sprintf("%s?watch=1&resourceVersion=%v", quotas, one))
 	watch.Expect("MODIFIED one", "MODIFIED two")
+}
+
+// TestKeyGoesOutOfUse: values in etcd are encrypted as the configuration says, and an update of an
+// object as it is writes the object with the newest key.
+func TestKeyGoesOutOfUse(t *testing.T) {
+	url := harness.Etcd(t)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	start := func(keys string) *harness.Server {
+		file := filepath.Join(t.TempDir(), "encryption.yaml")
+		text := "{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [{resources: [secrets], providers: [{aescbc: {keys: [" + keys + "]}}]}]}"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.EncryptionConfigFile = file
+		})
+	}
+	writtenWith := func(key string) int64 {
+		t.Helper()
+		answer, err := client.Get(t.Context(), "/registry/secrets/default/a")
+		if err != nil || len(answer.Kvs) != 1 || !bytes.HasPrefix(answer.Kvs[0].Value, []byte("k8s:enc:aescbc:v1:"+key+":")) {
+			t.Fatalf("%v %v, want the key %s", answer, err, key)
+		}
+		return answer.Kvs[0].ModRevision
+	}
+	const old, newer = "{name: old, secret: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=}", "{name: newer, secret: YTEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=}"
+	const secrets = "/api/v1/namespaces/default/secrets"
+	first := start(old)
+	first.Post(secrets, `{"metadata":{"name":"a"},"stringData":{"k":"v"}}`).Expect(t, 201, "")
+	before := writtenWith("old")
+	second := start(newer + "," + old)
+	object := second.Get(secrets + "/a")
+	written := second.Send("PUT", secrets+"/a", "application/json", object.Body)
+	written.Expect(t, 200, "")
+	after := writtenWith("newer")
+	if version := written.Field(t, "metadata.resourceVersion"); after == before || version != fmt.Sprint(after) {
+		t.Errorf("it is at %d, was at %d, and was answered at %v", after, before, version)
+	}
+	again := second.Send("PUT", secrets+"/a", "application/json", written.Body)
+	if now := writtenWith("newer"); again.Code != 200 || now != after {
+		t.Errorf("%d; a second update moves it from %d to %d", again.Code, after, now)
+	}
 }

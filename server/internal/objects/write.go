@@ -89,6 +89,12 @@ const (
 	claimTries    = 100 // with other addresses than those that other servers have just claimed
 )
 
+// claimsAgain reports whether an evaluation is worth another try, since another server has what it
+// has claimed.
+func claimsAgain(try int, err error) bool {
+	return try < claimTries && errors.Is(err, allocate.ErrElsewhere)
+}
+
 // errStale ends a transaction whose basis has changed.
 var errStale = errors.New("the basis of the write has changed")
 
@@ -130,7 +136,7 @@ func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 		return e.commit()
 	}
 	entry, err := o.store.Update(ctx, key, decide)
-	for try := 1; w.repeats(try, err) || try < claimTries && errors.Is(err, allocate.ErrElsewhere); try++ {
+	for try := 1; w.repeats(try, err) || claimsAgain(try, err); try++ {
 		entry, err = o.store.Update(ctx, key, decide)
 	}
 	if errors.Is(err, errWaits) || errors.Is(err, errQuotas) {
@@ -191,7 +197,7 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 			err = api.AlreadyExists(w.Row.GroupResource(), name)
 		case (stale && !w.Creates || other) && try >= basisTries:
 			err = api.Conflict(w.Row.GroupResource(), name, "the object has been modified again and again while the change was decided on; please try again")
-		case stale, other, try < claimTries && errors.Is(err, allocate.ErrElsewhere):
+		case stale, other, claimsAgain(try, err):
 			e.abandon()
 			continue
 		}

@@ -50,8 +50,16 @@ func (f *Form) Encrypted(prefix string, c *encryption.Cipher) *Form {
 
 // Stale implements etcd.Form.
 func (f *Form) Stale(key string, data []byte) bool {
-	_, stale, err := f.cipher.OpenValue(key, f.prefix+f.Place(key), data)
+	_, stale, err := f.cipher.OpenValue(key, f.bound(key), data)
 	return err == nil && stale
+}
+
+// bound is the key in etcd, with which values are encrypted; "" without a cipher.
+func (f *Form) bound(key string) string {
+	if f.cipher == nil {
+		return ""
+	}
+	return f.prefix + f.Place(key)
 }
 
 // maxValue bounds the bytes of a value in etcd, which itself accepts 1.5 MiB unless it is
@@ -64,7 +72,7 @@ const maxValue = 16 << 20
 func (f *Form) Encode(key string, v store.Value) ([]byte, error) {
 	data, err := f.encode(key, v)
 	if err == nil {
-		data, err = f.cipher.SealValue(key, f.prefix+f.Place(key), data)
+		data, err = f.cipher.SealValue(key, f.bound(key), data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be written to etcd: %w", key, err)
@@ -131,7 +139,7 @@ var (
 // with all defaults. Errors name the key: values that are not what a kube-apiserver or this
 // server writes.
 func (f *Form) Decode(key string, data []byte) (store.Value, error) {
-	data, _, err := f.cipher.OpenValue(key, f.prefix+f.Place(key), data)
+	data, _, err := f.cipher.OpenValue(key, f.bound(key), data)
 	if err != nil {
 		return store.Value{}, fmt.Errorf("what etcd keeps under %s cannot be read: %w", f.Place(key), err)
 	}

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 
 	"github.com/capstan-dev/capstan/internal/codec"
@@ -33,9 +32,7 @@ func encodeRange(v store.Value) ([]byte, error) {
 		return nil, errRange
 	}
 	data, _, err := codec.Sealed(nil, rangeVersion, rangeKind, func(dst []byte) ([]byte, error) {
-		dst = append(dst, noMetadata...)
-		dst = append(binary.AppendUvarint(append(dst, 2<<3|2), uint64(len(text))), text...)
-		return append(binary.AppendUvarint(append(dst, 3<<3|2), uint64(len(bits))), bits...), nil
+		return codec.AppendBytesField(codec.AppendBytesField(append(dst, noMetadata...), 2, text), 3, bits), nil
 	})
 	return data, err
 }

@@ -75,8 +75,7 @@ func (c *CurrentStore) Custom() Kinds {
 func (c *CurrentStore) Put(t *catalog.Type, since uint64, same bool) {
 	c.change(func(now *MixedKinds) {
 		before, known := now.Get(t.Prefix)
-		switch {
-		case same && !known && !c.shared:
+		if same && !known && !c.shared {
 			return
 		}
 		kind := &Kind{versions: t, res: t.Stored, since: since}

@@ -21,8 +21,7 @@ import (
 // left by a server that died before its write, or by a kube-apiserver: Repair removes it.
 type Allocations struct {
 	store.Store
-	services string // the beginning of the keys of services
-	all      *allocate.Allocator
+	services string          // the beginning of the keys of services
 	keys     []string        // of the allocations
 	spans    []allocate.Span // in the order of keys
 
@@ -41,7 +40,7 @@ func NewAllocations(cfg *Config, services string, s store.Store) (*Allocations, 
 	if err != nil {
 		return nil, err
 	}
-	r := &Allocations{Store: s, services: services, all: all}
+	r := &Allocations{Store: s, services: services}
 	for i, family := range all.Families() {
 		r.keys, r.spans = append(r.keys, addressKeys[i]), append(r.spans, all.Span(family))
 	}
