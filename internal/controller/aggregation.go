@@ -102,10 +102,10 @@ func (a *aggregation) sync(ctx context.Context) error {
 	}
 	defer func() { _ = view.Close() }()
 	var all []clusterRole
-	err = view.Scan(ctx, a.typ.Prefix, "", func(e *store.Entry) bool { // in the order of names
+	err = store.ScanReadable(ctx, view, a.typ.Prefix, func(e *store.Entry) bool { // in the order of names
 		all = append(all, readClusterRole(e.Key[len(a.typ.Prefix):], e.Body))
 		return true
-	})
+	}, func(*store.UnreadableError) {})
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func (f *feed) scan(ctx context.Context) error {
 		if len(wanting) == 0 {
 			continue
 		}
-		err := reader.Scan(ctx, t.Prefix, "", func(e *store.Entry) bool {
+		err := store.ScanReadable(ctx, reader, t.Prefix, func(e *store.Entry) bool {
 			o := observation{typ: t, key: e.Key, revision: e.Revision, body: e.Body}
 			for _, h := range wanting {
 				f.show(ctx, h, &o)
@@ -157,6 +157,8 @@ func (f *feed) scan(ctx context.Context) error {
 				Pause(ctx, scanRest)
 			}
 			return ctx.Err() == nil
+		}, func(u *store.UnreadableError) {
+			f.log.Error("controllers go on without an object that cannot be read", "key", u.Key, "error", u.Cause)
 		})
 		if err != nil {
 			return err

@@ -31,6 +31,13 @@ func Discarding(ctx context.Context) context.Context {
 // updated is the newest entry of a key, for Update; nil for none.
 func (e *Engine) updated(ctx context.Context, key string) (*Entry, error) {
 	found, err := e.newest(key)
+	return Seeable(ctx, key, found, err)
+}
+
+// Seeable turns the answer to a read of a key into the entry that a transaction sees: nil for none,
+// and an entry without a value if the context is one of Discarding and the record cannot be opened.
+// Other errors stay.
+func Seeable(ctx context.Context, key string, found Entry, err error) (*Entry, error) {
 	var unreadable *UnreadableError
 	switch {
 	case err == nil:
@@ -50,4 +57,18 @@ func lastKnown(current Entry, last Value) Entry {
 		current.Value, current.Unreadable = Value{Meta: last.Meta, Body: last.Body, RevisionAt: -1}, false
 	}
 	return current
+}
+
+// ScanReadable is Reader.Scan of a prefix without the records that cannot be opened, each of which
+// skip receives.
+func ScanReadable(ctx context.Context, r Reader, prefix string, visit func(e *Entry) bool, skip func(*UnreadableError)) error {
+	for from := ""; ; {
+		err := r.Scan(ctx, prefix, from, visit)
+		var unreadable *UnreadableError
+		if !errors.As(err, &unreadable) || unreadable.Key < from {
+			return err
+		}
+		skip(unreadable)
+		from = unreadable.Key + "\x00"
+	}
 }

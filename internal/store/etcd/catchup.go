@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -66,7 +67,7 @@ func (e *Engine) compare(ctx context.Context, now uint64) (all []difference, err
 	defer func() { _ = view.Close() }()
 	had := map[string]uint64{}
 	if err := view.ScanMeta(ctx, "", "", func(entry *store.Entry) bool {
-		had[string([]byte(entry.Key))] = entry.Revision
+		had[strings.Clone(strings.TrimPrefix(entry.Key, notes))] = entry.Revision
 		return true
 	}); err != nil {
 		return nil, err

@@ -56,18 +56,19 @@ type Config struct {
 // saves evaluations that other writes of this server would make useless; what is written depends
 // on the comparisons of the transaction alone.
 type Engine struct {
-	cfg     Config
-	client  *clientv3.Client
-	replica *store.Engine
-	locks   store.KeyLocks
-	newest  newest
-	writing writing
-	leases  leases
-	present atomic.Int64 // the lease of the record of this server
-	cluster uint64       // of etcd
-	other   atomic.Bool  // another etcd answers, or an older state of it
-	health  health
-	nudges  chan struct{} // from reads that wait for a revision
+	cfg         Config
+	client      *clientv3.Client
+	replica     *store.Engine
+	locks       store.KeyLocks
+	newest      newest
+	writing     writing
+	unreadables unreadables
+	leases      leases
+	present     atomic.Int64 // the lease of the record of this server
+	cluster     uint64       // of etcd
+	other       atomic.Bool  // another etcd answers, or an older state of it
+	health      health
+	nudges      chan struct{} // from reads that wait for a revision
 
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when follow has ended
@@ -188,6 +189,9 @@ func (e *Engine) openReplica(ctx context.Context, at greeting) (err error) {
 		return errors.Join(err, e.replica.Close())
 	}
 	if source == at.source && e.replica.Current() <= at.revision {
+		if err := e.unreadables.find(ctx, e.replica); err != nil {
+			return errors.Join(err, e.replica.Close())
+		}
 		return nil
 	}
 	if source != "" {
@@ -263,7 +267,7 @@ func (e *Engine) At(ctx context.Context, at uint64) (store.Reader, error) {
 			return nil, err
 		}
 	}
-	return e.replica.At(ctx, at)
+	return e.unreadables.view(e.replica.At(ctx, at))
 }
 
 // Get implements store.Snapshots.
@@ -271,7 +275,7 @@ func (e *Engine) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := e.reachNewest(ctx); err != nil {
 		return store.Entry{}, err
 	}
-	return e.replica.Get(ctx, key)
+	return e.get(ctx, key)
 }
 
 // Replica is the server's own copy.

@@ -96,11 +96,16 @@ func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 		}
 		f := store.Followed{Key: key, Revision: uint64(event.Kv.ModRevision), Delete: event.Type == clientv3.EventTypeDelete}
 		var err error
+		note := store.Followed{Key: notes + key, Revision: f.Revision, Delete: true}
 		if !f.Delete {
 			if f.Value, err = e.cfg.Form.Decode(key, event.Kv.Value); err != nil {
-				e.cfg.Logger.Error("etcd: a value cannot be read and is not shown", "key", string(event.Kv.Key), "revision", f.Revision, "error", err)
+				e.unreadable(event.Kv.Key, f.Revision, err)
 				f.Delete = true // the state before is not shown either
+				note.Delete, note.Value = false, noteOf(err)
 			}
+		}
+		if e.unreadables.some.Load() {
+			all = append(all, note)
 		}
 		if f.Delete {
 			if f.Value, ok, err = e.last(key, latest); err != nil {
@@ -143,8 +148,8 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 			}
 			v, err := e.cfg.Form.Decode(kv.key, kv.Value)
 			if err != nil {
-				e.cfg.Logger.Error("etcd: a value cannot be read and is not shown", "key", string(kv.Key), "revision", kv.ModRevision, "error", err)
-				return nil
+				e.unreadable(kv.Key, uint64(kv.ModRevision), err)
+				return put(notes+kv.key, uint64(kv.ModRevision), noteOf(err))
 			}
 			return put(kv.key, uint64(kv.ModRevision), v)
 		})

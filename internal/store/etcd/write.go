@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,14 +38,10 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 		}
 		defer e.locks.Release(key, lock)
 	}
-	var before []*store.Entry                   // of the attempt before, which failed
 	for confirmed := store.MayBeStale(ctx); ; { // a request has asked at its begin
 		current, err := e.current(ctx, keys)
 		if err != nil {
 			return nil, err
-		}
-		if before != nil && slices.EqualFunc(before, current, sameRevision) {
-			return nil, fmt.Errorf("etcd: %s has a value there that cannot be read, see the log; remove it", strings.Join(keys, " or "))
 		}
 		writes, err := fn(current)
 		if !confirmed && (err != nil || !writesAny(writes)) {
@@ -64,13 +59,8 @@ func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current [
 		if !again {
 			return entries, err
 		}
-		confirmed, before = true, current
+		confirmed = true
 	}
-}
-
-// sameRevision reports whether two entries of a key are one, or both missing.
-func sameRevision(a, b *store.Entry) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Revision == b.Revision
 }
 
 func writesAny(writes []store.Write) bool {
@@ -81,10 +71,8 @@ func writesAny(writes []store.Write) bool {
 func (e *Engine) current(ctx context.Context, keys []string) ([]*store.Entry, error) {
 	all := make([]*store.Entry, len(keys))
 	for i, key := range keys {
-		switch entry, err := e.replica.Get(ctx, key); {
-		case err == nil:
-			all[i] = &entry
-		case !errors.Is(err, store.ErrNotFound):
+		entry, err := e.get(ctx, key)
+		if all[i], err = store.Seeable(ctx, key, entry, err); err != nil {
 			return nil, err
 		}
 	}

@@ -49,14 +49,14 @@ func (c *Controllers) dropAPIServices(ctx context.Context, res *catalog.Row) err
 	}
 	defer func() { _ = view.Close() }()
 	var gone []string
-	err = view.Scan(ctx, res.Prefix(""), "", func(e *store.Entry) bool {
+	err = store.ScanReadable(ctx, view, res.Prefix(""), func(e *store.Entry) bool {
 		_, name := res.SplitKey(e.Key)
 		label, _ := document.Find(e.Body, "metadata", "labels", automanaged)
 		if string(label) == `"true"` && !served[name] {
 			gone = append(gone, strings.Clone(name))
 		}
 		return true
-	})
+	}, func(*store.UnreadableError) {})
 	if err != nil {
 		return err
 	}

@@ -139,10 +139,10 @@ func (c *Collection[T]) scan(ctx context.Context) (uint64, error) {
 	}
 	defer func() { _ = reader.Close() }()
 	for _, prefix := range c.cfg.Prefixes {
-		err = reader.Scan(ctx, prefix, "", func(e *store.Entry) bool {
+		err = store.ScanReadable(ctx, reader, prefix, func(e *store.Entry) bool {
 			c.set(strings.Clone(e.Key), c.decode(e))
 			return true
-		})
+		}, func(u *store.UnreadableError) { c.leftOut(u.Key, u.Cause) })
 		if err != nil {
 			return 0, err
 		}
@@ -154,10 +154,14 @@ func (c *Collection[T]) scan(ctx context.Context) (uint64, error) {
 func (c *Collection[T]) decode(e *store.Entry) (none T) {
 	value, err := c.try(e)
 	if err != nil {
-		c.cfg.Logger.Error("an object that is kept in memory cannot be read; rules go on without it", "key", e.Key, "error", err)
+		c.leftOut(e.Key, err)
 		return none
 	}
 	return value
+}
+
+func (c *Collection[T]) leftOut(key string, err error) {
+	c.cfg.Logger.Error("an object that is kept in memory cannot be read; rules go on without it", "key", key, "error", err)
 }
 
 func (c *Collection[T]) try(e *store.Entry) (value T, err error) {

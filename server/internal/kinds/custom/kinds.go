@@ -20,7 +20,7 @@ func Kinds(ctx context.Context, s store.Store, row *catalog.Row, rows *definitio
 		return nil, err
 	}
 	defer func() { _ = view.Close() }()
-	err = view.Scan(ctx, row.Prefix(""), "", func(e *store.Entry) bool {
+	err = store.ScanReadable(ctx, view, row.Prefix(""), func(e *store.Entry) bool {
 		doc, err := document.ReadStored(nil, schema.None, e.Body)
 		if err != nil {
 			return true // the migration of definitions reports it
@@ -36,6 +36,6 @@ func Kinds(ctx context.Context, s store.Store, row *catalog.Row, rows *definitio
 			}))
 		}
 		return true
-	})
+	}, func(*store.UnreadableError) {})
 	return all, err
 }
