@@ -209,6 +209,10 @@ differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to 
 	@echo "SEED=$(SEED) N=$(N)"
 	$(TOOLS)/differ run -start-reference $(REFERENCE) -start-server $(BIN) -accepted tools/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
 
+.PHONY: exchange
+exchange: $(REFERENCE)/kube-apiserver ## Exchange the kube-apiservers 1.25 of a cluster on etcd for this server and back while clients use it; UPSTREAM=folder adds controllers
+	cd internal/e2e && CAPSTAN_REFERENCE=$(REFERENCE) CAPSTAN_UPSTREAM=$(UPSTREAM) go test -run TestExchange -v -count 1 -timeout 8m .
+
 $(REFERENCE)/kube-apiserver:
 	tools/differ/reference/build.sh $(REFERENCE)
 
