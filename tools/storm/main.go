@@ -27,6 +27,8 @@ func run() int {
 	flag.IntVar(&o.size.Steps, "steps", 300, "steps of a client")
 	flag.DurationVar(&o.shrink, "shrink", time.Minute, "time spent on making a program with findings smaller; 0 for none")
 	flag.StringVar(&o.where, "where", "", "memory or disk (default: drawn)")
+	flag.StringVar(&o.etcd, "etcd", "", "a program that runs an etcd, for servers on it (default: a server with a store of its own)")
+	flag.IntVar(&o.servers, "servers", 3, "servers on an etcd")
 	areas := flag.String("areas", "", "areas in use, with commas between (default: drawn)")
 	flag.Parse()
 	if *areas != "" {

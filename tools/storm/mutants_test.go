@@ -58,7 +58,7 @@ func seek(t *testing.T, m mutant.Mutant, binary string, seed uint64) {
 		o.size.Steps = m.Steps
 	}
 	for began := time.Now(); time.Since(began) < mutantLimit; seed++ {
-		p := area.Draw(seed, o.size, o.areas)
+		p := area.Draw(seed, o.size, o.areas, false)
 		p.Memory = o.where == "memory"
 		found, summary, err := o.judge(t.Context(), p, filepath.Join(t.TempDir(), fmt.Sprint(seed)))
 		if err != nil {

@@ -11,10 +11,13 @@ import (
 	"github.com/capstan-dev/capstan/tools/storm/area"
 	"github.com/capstan-dev/capstan/tools/storm/program"
 	"github.com/capstan-dev/capstan/tools/storm/promise"
+	"github.com/capstan-dev/capstan/tools/storm/site"
 )
 
 type options struct {
 	binary, out, where string
+	etcd               string
+	servers            int
 	seed               uint64
 	time, shrink       time.Duration
 	size               area.Size
@@ -24,7 +27,7 @@ type options struct {
 // rounds runs rounds until the time is over, and returns how many had findings.
 func (o *options) rounds(ctx context.Context) (failed int, err error) {
 	for end, seed := time.Now().Add(o.time), o.seed; ctx.Err() == nil && (seed == o.seed || time.Now().Before(end)); seed++ {
-		p := area.Draw(seed, o.size, o.areas)
+		p := area.Draw(seed, o.size, o.areas, o.etcd != "")
 		if o.where != "" {
 			p.Memory = o.where == "memory"
 		}
@@ -52,7 +55,7 @@ func (o *options) judge(ctx context.Context, p program.Program, dir string) ([]p
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, "", err
 	}
-	r, err := storm(ctx, p, o.binary, dir)
+	r, err := storm(ctx, p, site.Options{Binary: o.binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas), Etcd: o.etcd, Servers: o.servers})
 	if err != nil {
 		return nil, "", err
 	}

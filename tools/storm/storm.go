@@ -14,9 +14,9 @@ import (
 	"github.com/capstan-dev/capstan/tools/storm/stage"
 )
 
-// storm runs a program on a server of its own, and returns what its clients saw.
-func storm(ctx context.Context, p program.Program, binary, dir string) (*record.Record, error) {
-	server, err := site.Start(ctx, site.Options{Binary: binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas)})
+// storm runs a program on a site of its own, and returns what its clients saw.
+func storm(ctx context.Context, p program.Program, o site.Options) (*record.Record, error) {
+	server, err := site.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -14,30 +14,45 @@ import (
 	"github.com/capstan-dev/capstan/tools/storm/site"
 )
 
-// binary is the server under test, built with its own checks on. CAPSTAN names another.
+// binary is the server under test, built with its own checks on, next to the one on etcd, which it
+// starts. CAPSTAN names another.
 func binary(t *testing.T) string {
 	t.Helper()
 	if given := os.Getenv("CAPSTAN"); given != "" {
 		return given
 	}
-	to := filepath.Join(t.TempDir(), "capstan")
-	cmd := exec.Command("go", "build", "-tags", "invariants", "-ldflags", "-s -w", "-o", to, "./server/cmd/capstan")
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building the server: %v\n%s", err, out)
-	}
-	return to
+	dir := t.TempDir()
+	build(t, filepath.Join("..", ".."), filepath.Join(dir, "capstan"), "./server/cmd/capstan")
+	build(t, filepath.Join("..", ".."), filepath.Join(dir, "capstan-etcd"), "./server/cmd/capstan-etcd")
+	return filepath.Join(dir, "capstan")
 }
 
-// TestStorm runs short storms of fixed seeds, in memory and on disk.
+// build makes a program of a module.
+func build(t *testing.T, module, to, program string) {
+	t.Helper()
+	cmd := exec.Command("go", "build", "-tags", "invariants", "-ldflags", "-s -w", "-o", to, program)
+	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", program, err, out)
+	}
+}
+
+// TestStorm runs short storms of fixed seeds, in memory, on disk, and on two servers that share an
+// etcd.
 func TestStorm(t *testing.T) {
-	server := binary(t)
-	for seed := range uint64(2) {
+	server, etcd := binary(t), filepath.Join(t.TempDir(), "etcd")
+	build(t, filepath.Join("..", "etcd"), etcd, ".")
+	for seed := range uint64(3) {
+		shared := seed == 2
 		p := area.Draw(seed, area.Size{Clients: 8, Steps: 60}, []string{"maps", "upgrade", "namespaces", "owners", "quotas", "services", "rights",
-			"pods", "definitions", "policies", "limits", "extensions", "operate", "faults"})
+			"pods", "definitions", "policies", "limits", "extensions", "operate", "faults"}, shared)
 		p.Memory = seed == 0
-		r, err := storm(t.Context(), p, server, t.TempDir())
+		o := site.Options{Binary: server, Memory: p.Memory, Dir: t.TempDir(), History: area.History(p.Areas)}
+		if shared {
+			o.Etcd, o.Servers = etcd, 2
+		}
+		r, err := storm(t.Context(), p, o)
 		if err != nil {
 			t.Fatal(err)
 		}

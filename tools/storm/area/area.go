@@ -46,13 +46,17 @@ func Named(names []string) (all []Area) {
 type Size struct{ Clients, Steps int }
 
 // Draw draws a program: some of the areas, or those that are named, and the steps of each
-// client.
-func Draw(seed uint64, size Size, names []string) program.Program {
+// client. Servers that share an etcd have no store whose operator does something.
+func Draw(seed uint64, size Size, names []string, shared bool) program.Program {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := program.Program{Seed: seed, Memory: r.IntN(2) == 0}
 	areas := Named(names)
 	if len(names) == 0 {
 		areas = some(r)
+	}
+	if shared {
+		p.Memory = false
+		areas = slices.DeleteFunc(areas, func(a Area) bool { return a.Name == "operate" })
 	}
 	total := 0
 	for _, a := range areas {

@@ -9,8 +9,8 @@ import (
 func TestDraw(t *testing.T) {
 	used := make(map[string]bool)
 	for seed := range uint64(200) {
-		p := Draw(seed, Size{Clients: 3, Steps: 10}, nil)
-		if again := Draw(seed, Size{Clients: 3, Steps: 10}, nil); !reflect.DeepEqual(p, again) {
+		p := Draw(seed, Size{Clients: 3, Steps: 10}, nil, false)
+		if again := Draw(seed, Size{Clients: 3, Steps: 10}, nil, false); !reflect.DeepEqual(p, again) {
 			t.Fatalf("seed %d: %v and %v", seed, p, again)
 		}
 		if p.Steps() != 30 {

@@ -26,9 +26,9 @@ func doFaults(ctx context.Context, c *stage.Client, s program.Step) {
 		case s.Op == "pause" || c.Memory:
 			c.Pause(time.Duration(100+s.A) * time.Millisecond)
 		case s.Op == "stop":
-			c.Restart(ctx, c.Stop)
+			c.Restart(ctx, c.StopOne)
 		default:
-			c.Restart(ctx, func() error { c.Kill(); return nil })
+			c.Restart(ctx, c.KillOne)
 		}
 	})
 }

@@ -2,18 +2,16 @@
 package site
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -39,18 +37,27 @@ type Options struct {
 	Dir    string // for the server's files and its log
 	// History is the time for which old revisions can be read.
 	History time.Duration
+	// Etcd is a program that runs an etcd. Servers are then that many processes with their objects
+	// there, which share the connections of clients.
+	Etcd    string
+	Servers int
 }
 
-// Site is a server that can be stopped, killed and started again.
+// Shared reports whether several processes share an etcd.
+func (o *Options) Shared() bool { return o.Etcd != "" }
+
+// Site is a server that can be stopped, killed and started again, or several of them on one etcd.
 type Site struct {
 	Options
 	URL string
 
+	processes []*process
+	etcd      *etcd
+	balancer  *balancer
+	turn      atomic.Int64 // of the processes to which something happens
+
 	mu     sync.Mutex
-	cmd    *exec.Cmd
-	ended  chan struct{} // closed when the process is gone
-	failed error         // how it ended
-	paused time.Duration // all the time that the process stood still
+	paused time.Duration // all the time that a process stood still
 	stands time.Time     // since when it stands still
 	// keys are the providers of the file with the keys of the store, the oldest first, and
 	// rotations is the number of all that there were.
@@ -79,7 +86,28 @@ func Start(ctx context.Context, o Options) (*Site, error) {
 	if _, err := s.Certify(); err != nil {
 		return nil, err
 	}
+	s.processes = []*process{{site: s}}
+	if o.Shared() {
+		if err := s.share(); err != nil {
+			return nil, err
+		}
+	}
 	return s, s.Launch(ctx)
+}
+
+// share starts the etcd and the balancer of several processes.
+func (s *Site) share() (err error) {
+	if s.etcd, err = startEtcd(s.Etcd, filepath.Join(s.Dir, "etcd")); err != nil {
+		return err
+	}
+	if s.balancer, err = newBalancer(); err != nil {
+		return err
+	}
+	s.URL, s.processes = s.balancer.url(), nil
+	for i := range s.Servers {
+		s.processes = append(s.processes, &process{site: s, number: i})
+	}
+	return nil
 }
 
 const auditPolicy = `apiVersion: audit.k8s.io/v1
@@ -97,97 +125,46 @@ const (
 	Range     = "10.9.0.0/27"
 )
 
-func (s *Site) flags() []string {
-	port := "0"
-	if s.URL != "" {
-		port = s.URL[strings.LastIndexByte(s.URL, ':')+1:] // clients come back to the same place
+// Launch starts the processes that do not run, again perhaps, and waits until they are ready.
+func (s *Site) Launch(ctx context.Context) error {
+	for _, p := range s.processes {
+		if p.runs() {
+			continue
+		}
+		if err := p.launch(ctx); err != nil {
+			return err
+		}
 	}
-	flags := []string{"serve", "--bind-address", "127.0.0.1", "--secure-port", port, "--token-auth-file", filepath.Join(s.Dir, "tokens.csv"),
-		"--audit-policy-file", filepath.Join(s.Dir, "audit.yaml"), "--audit-log-path", filepath.Join(s.Dir, "audit.log"), "--audit-log-maxsize",
-		"20", "--audit-log-maxbackup", "1",
-		"--service-cluster-ip-range", Range, "--service-node-port-range", fmt.Sprintf("%d+%d", FirstPort, NodePorts),
-		"--enable-admission-plugins", "OwnerReferencesPermissionEnforcement,NodeRestriction",
-		"--request-timeout", RequestLimit.String(), "--shutdown-timeout", "5s", "--history", s.History.String(), "--max-requests-inflight", "400",
-		"--max-mutating-requests-inflight", "400", "--runtime-config", "api/all=true",
-		"--encryption-provider-config", s.EncryptionFile(), "--encryption-provider-config-automatic-reload",
-		"--tls-cert-file", filepath.Join(s.Dir, "tls.crt"), "--tls-private-key-file", filepath.Join(s.Dir, "tls.key")}
-	if s.Memory {
-		return append(flags, "--in-memory", "--write-kubeconfig", filepath.Join(s.Dir, "admin.kubeconfig"))
+	if !s.Shared() {
+		s.URL = s.processes[0].url
+		return nil
 	}
-	return append(flags, "--data-dir", s.DataDir())
+	var all []string
+	for _, p := range s.processes {
+		all = append(all, strings.TrimPrefix(p.url, "https://"))
+	}
+	s.balancer.use(all...)
+	return nil
 }
 
-// Launch starts the process, again perhaps, and waits until it is ready.
-func (s *Site) Launch(ctx context.Context) error {
-	log, err := os.OpenFile(s.Log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close() // the process has a descriptor of its own
-	cmd := exec.Command(s.Binary, s.flags()...)
-	cmd.Stderr = log
-	cmd.Env = append(os.Environ(), "GOTRACEBACK=all")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended, url := make(chan struct{}), make(chan string, 1)
-	s.mu.Lock()
-	s.cmd, s.ended = cmd, ended
-	s.mu.Unlock()
-	go func() {
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if at, ok := strings.CutPrefix(lines.Text(), "capstan listens on "); ok {
-				url <- at
-			}
-		}
-		_, _ = io.Copy(io.Discard, out)
-		err := cmd.Wait()
-		s.mu.Lock()
-		s.failed = err
-		s.mu.Unlock()
-		close(ended)
-	}()
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	select {
-	case at := <-url:
-		s.URL = at
-		return s.awaitReady(ctx)
-	case <-ended:
-		return fmt.Errorf("the server ended at once: %s", s.Tail())
-	case <-ctx.Done():
-		return fmt.Errorf("the server does not listen after %s: %s", startLimit, s.Tail())
-	}
-}
+// next is the process to which something happens now.
+func (s *Site) next() *process { return s.processes[int(s.turn.Add(1))%len(s.processes)] }
 
 // Transport connects to the server, whose certificate is its own and of this machine.
 func Transport(http2 bool) *http.Transport {
 	return &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: http2, MaxIdleConnsPerHost: 4}
 }
 
-func (s *Site) awaitReady(ctx context.Context) error {
-	for {
-		if code, _, err := s.Ask(ctx, "/readyz"); err == nil && code == http.StatusOK {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the server is not ready: %s", s.Tail())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
 // Ask is a GET by the administrator on a connection of its own.
 func (s *Site) Ask(ctx context.Context, path string) (int, []byte, error) {
+	return ask(ctx, s.URL, path)
+}
+
+// ask is a GET by the administrator of a URL.
+func ask(ctx context.Context, url, path string) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+path, nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -203,36 +180,48 @@ func (s *Site) Ask(ctx context.Context, path string) (int, []byte, error) {
 	return resp.StatusCode, text, err
 }
 
-// Log is the file with the server's log.
-func (s *Site) Log() string { return filepath.Join(s.Dir, "server.log") }
+// Log is the file with the log of the server, or of the first one.
+func (s *Site) Log() string { return s.processes[0].log() }
 
-// Tail is the end of the server's log.
-func (s *Site) Tail() string {
-	text, _ := os.ReadFile(s.Log()) // without it there is nothing to show
-	return string(text[max(0, len(text)-2000):])
+// Tail is the end of the logs of the servers.
+func (s *Site) Tail() (text string) {
+	for _, p := range s.processes {
+		text += p.tail()
+	}
+	return text
 }
 
-// Stop ends the process as an operator would, and returns the mistake in its end.
-func (s *Site) Stop() error { return s.end(syscall.SIGTERM) }
-
-// Kill ends the process at once.
-func (s *Site) Kill() { _ = s.end(syscall.SIGKILL) }
-
-func (s *Site) end(signal os.Signal) error {
-	s.mu.Lock()
-	cmd, ended := s.cmd, s.ended
-	s.mu.Unlock()
-	if cmd == nil {
-		return nil
+// Stop ends the site as an operator would, and returns the mistakes in its end.
+func (s *Site) Stop() error {
+	var all []error
+	for _, p := range s.processes {
+		all = append(all, p.end(syscall.SIGTERM))
 	}
-	_ = cmd.Process.Signal(signal) // it may have ended
-	select {
-	case <-ended:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.failed
-	case <-time.After(StopLimit + 5*time.Second):
+	s.close()
+	return errors.Join(all...)
+}
+
+// Kill ends the site at once.
+func (s *Site) Kill() {
+	for _, p := range s.processes {
+		_ = p.end(syscall.SIGKILL)
 	}
-	dump := s.quit(cmd, ended)
-	return errors.New("the server did not stop within its time; its goroutines are in " + dump)
+	s.close()
+}
+
+// close ends the etcd and the balancer.
+func (s *Site) close() {
+	if s.Shared() {
+		s.balancer.close()
+		s.etcd.close()
+	}
+}
+
+// StopOne ends the server, or the next one of several, as an operator would.
+func (s *Site) StopOne() error { return s.next().end(syscall.SIGTERM) }
+
+// KillOne ends the server, or the next one of several, at once.
+func (s *Site) KillOne() error {
+	_ = s.next().end(syscall.SIGKILL) // it is killed
+	return nil
 }

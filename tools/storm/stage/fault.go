@@ -22,15 +22,17 @@ func (s *Stage) Alone(kind string, do func()) {
 	}
 }
 
-// Restart ends the process and starts it again. A bad end, and a start that fails, are
+// Restart ends a process and starts it again. A bad end, and a start that fails, are
 // noted.
 func (s *Stage) Restart(ctx context.Context, end func() error) {
 	s.Journal.With(func(r *record.Record) { r.Restarted = true })
 	if err := end(); err != nil {
 		s.Probe("stops", "%v", err)
 	}
-	s.away.Lock()
-	defer s.away.Unlock()
+	if !s.Shared() { // else others answer
+		s.away.Lock()
+		defer s.away.Unlock()
+	}
 	if err := s.Launch(ctx); err != nil && ctx.Err() == nil {
 		s.Probe("starts", "%v", err)
 	}

@@ -69,6 +69,9 @@ func (s *Stage) Result() *record.Record {
 		}
 	}
 	Sort(r.Tape)
+	if s.Shared() {
+		r.Apart()
+	}
 	return r
 }
 
