@@ -82,8 +82,12 @@ What changes during the import is named, and is an error with --strict.`,
 			for _, note := range done.Notes {
 				fmt.Fprintln(out, note)
 			}
-			fmt.Fprintf(out, "the store in %s has the state of revision %d; %d keys are not objects, %d values were left out\n",
-				operate.StoreDir(flags.dataDir), done.Revision, done.Others, done.LeftOut)
+			others := ""
+			if !flags.server.given() {
+				others = fmt.Sprintf("%d keys are not objects, ", done.Others)
+			}
+			fmt.Fprintf(out, "the store in %s has the state of revision %d; %s%d values were left out\n",
+				operate.StoreDir(flags.dataDir), done.Revision, others, done.LeftOut)
 			return nil
 		},
 	}

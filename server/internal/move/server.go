@@ -246,7 +246,8 @@ func (s *Server) noteUnknown(ctx context.Context, found *served, known map[strin
 		known[name] = true
 		count := 0
 		err := s.each(ctx, pathOf(r.Group, r.Version, r.Plural), onlyMetadata, func() error { count = 0; return nil }, func([]byte) error { count++; return nil })
-		if err != nil && !refused(err) {
+		var answer *client.Error
+		if err != nil && !errors.As(err, &answer) {
 			return err
 		}
 		if err != nil {
