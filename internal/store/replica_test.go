@@ -120,8 +120,8 @@ func TestReplicaFollows(t *testing.T) {
 	checked(t, e)
 }
 
-// TestLoadBeginsAnew: a source takes back what it has put under a prefix, also what is in the tree
-// already, and a value newer than the state is refused.
+// TestLoadBeginsAnew: a source takes back the values under a prefix, also those in the tree already, and
+// a value newer than the state is refused.
 func TestLoadBeginsAnew(t *testing.T) {
 	e := openReplica(t, vfs.NewMem())
 	large := Value{Body: make([]byte, loadBatch), RevisionAt: -1}

@@ -138,7 +138,7 @@ func (c *Copying) LeaveOut(key, problem string) {
 	c.report(one)
 }
 
-// Again takes back what was put and left out under the keys of a resource.
+// Again takes back the values that were put or left out under the keys of a resource.
 func (c *Copying) Again(prefix string) error {
 	for key := range c.left {
 		if strings.HasPrefix(key, prefix) {

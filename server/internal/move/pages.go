@@ -10,12 +10,13 @@ import (
 	"strconv"
 
 	"github.com/capstan-dev/capstan/client"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Media types of lists.
 const (
 	wholeObjects = "application/json"
-	onlyMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	onlyMetadata = "application/json;as=PartialObjectMetadataList;g=meta." + profile.GroupSuffix + ";v=v1"
 )
 
 const (
@@ -68,8 +69,8 @@ type page struct {
 	Continue        string `json:"continue"`
 }
 
-// readPage visits the objects of a list while its text arrives. Errors: visit's, and a text that is no
-// list or ends in the middle.
+// readPage visits the objects of a list while its text arrives. Errors: visit's, and a text that is not
+// a list or ends in the middle.
 func readPage(body io.Reader, visit func(object []byte) error) (meta page, err error) {
 	limited := &allowance{from: body, left: mostBytes}
 	d := json.NewDecoder(limited)
@@ -145,7 +146,7 @@ var (
 func cutOff(err error) error {
 	var syntax *json.SyntaxError
 	switch {
-	case err == nil || errors.Is(err, errTooLarge) || errors.Is(err, errNoList):
+	case err == nil || errors.Is(err, errTooLarge) || errors.Is(err, errNoList) || errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w (%w)", errNoList, err)
@@ -172,7 +173,7 @@ func (a *allowance) Read(p []byte) (int, error) {
 // mostRevision bounds the resourceVersions that are numbers of changes.
 const mostRevision = 1 << 62
 
-// revisionOf is the number of a resourceVersion; 1 for one that is no number.
+// revisionOf is the number of a resourceVersion; 1 for one that is not a number.
 func revisionOf(version string) uint64 {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n == 0 || n > mostRevision {

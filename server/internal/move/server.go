@@ -198,7 +198,7 @@ func (s *Server) put(c *collection, object []byte, into *Copying) error {
 	return into.Put(h.key, h.revision, v)
 }
 
-// head is what an object of a list says about itself.
+// head has the names of an object of a list, and its revision.
 type head struct {
 	key, apiVersion, kind string
 	revision              uint64
@@ -281,6 +281,8 @@ func (s *Server) explained(path string, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	var way *url.Error
 	switch {
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
 	case errors.As(err, &status) && status.Code == 401:
 		return fmt.Errorf("%s: the source does not know the client (401): %w; give its credentials with --kubeconfig, --token-file or --client-certificate", path, err)
 	case errors.As(err, &status) && status.Code == 403:
