@@ -157,6 +157,38 @@ func (byValue) GetNamespace() string       { return "" }
 func (byValue) GetResourceVersion() string { return "" }
 func (byValue) SetKind()                   {}
 
+// TestStream: the body of an answer comes as it is, in the media type that was asked for, and a refusal
+// is an error.
+func TestStream(t *testing.T) {
+	code := http.StatusOK
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(code)
+		fmt.Fprint(w, r.RequestURI, " ", r.Header.Get("Accept"))
+	}))
+	defer s.Close()
+	rest, err := NewREST(Config{Host: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rest.Close()
+	for accept, want := range map[string]string{"": "/api?limit=2 application/json", "text/plain": "/api?limit=2 text/plain"} {
+		body, err := rest.Stream(t.Context(), "/api?limit=2", accept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(body); err != nil || string(text) != want {
+			t.Errorf("%q %v, expected %q", text, err, want)
+		}
+		if err := body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	code = http.StatusGone
+	if _, err := rest.Stream(t.Context(), "/api", ""); !IsExpired(err) {
+		t.Errorf("a refusal gives %v", err)
+	}
+}
+
 func TestTypesThatAreNoPointers(t *testing.T) {
 	defer func() {
 		if p := fmt.Sprint(recover()); !strings.Contains(p, "write *client.byValue") {

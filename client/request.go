@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -70,6 +71,7 @@ func (p *place) delete(ctx context.Context, path string, o DeleteOptions, select
 type request struct {
 	method, path string
 	query        url.Values
+	accept       string // the media types of the answer; "" for JSON
 	contentType  string // of body
 	body         []byte // nil for none
 }
@@ -105,7 +107,7 @@ func (c *REST) sendOnce(ctx context.Context, r request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", jsonType)
+	req.Header.Set("Accept", cmp.Or(r.accept, jsonType))
 	req.Header.Set("User-Agent", c.userAgent)
 	if r.body != nil {
 		req.Header.Set("Content-Type", r.contentType)
@@ -155,6 +157,16 @@ func (c *REST) Get(ctx context.Context, path string, most int64) (answer []byte,
 		return nil, fmt.Errorf("GET %s: answer has more than %d bytes", path, most)
 	}
 	return answer, nil
+}
+
+// Stream returns the body of the answer to a GET of a path, which the caller closes: for answers
+// that are too large for the memory. accept are the media types of the answer; "" for JSON.
+func (c *REST) Stream(ctx context.Context, path, accept string) (io.ReadCloser, error) {
+	response, err := c.send(ctx, request{method: http.MethodGet, path: path, accept: accept})
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
 }
 
 // do sends a request and reads the answer into out, unless out is nil.

@@ -158,10 +158,10 @@ func (e *Engine) Source() (string, error) {
 	return string(text), err
 }
 
-// Load fills an empty replica with the state of its source at a revision. read calls put for each
-// key; the revisions of values are at most that of the state. source is kept for Source once the
-// state is complete: a replica without it was interrupted, and its folder has to be removed.
-func (e *Engine) Load(revision uint64, source string, read func(put func(key string, at uint64, v Value) error) error) error {
+// Load fills an empty replica with the state of its source. read puts each key, and returns the
+// revision of the state: those of values are at most that. source is kept for Source once the state
+// is complete: a replica without it was interrupted, and its folder has to be removed.
+func (e *Engine) Load(source string, read func(*Loading) (revision uint64, err error)) error {
 	if !e.cfg.Replica || e.Current() != 0 {
 		return errors.New("store: only an empty replica can be loaded")
 	}
@@ -169,30 +169,15 @@ func (e *Engine) Load(revision uint64, source string, read func(put func(key str
 		return ErrClosed
 	}
 	defer e.gate.leave()
-	b := e.db.NewBatch()
-	flush := func() error {
-		err := e.applyLazily(b)
-		b = e.db.NewBatch()
-		return err
-	}
-	err := read(func(key string, at uint64, v Value) error {
-		if err := CheckKey(key); err != nil {
-			return err
-		}
-		if at == 0 || at > revision {
-			return fmt.Errorf("store: %q of revision %d in the state of revision %d", key, at, revision)
-		}
-		if err := e.setLoaded(b, key, at, v); err != nil {
-			return err
-		}
-		if b.Len() < loadBatch {
-			return nil
-		}
-		return flush()
-	})
+	l := &Loading{engine: e, batch: e.db.NewBatch()}
+	revision, err := read(l)
 	if err != nil {
 		return err
 	}
+	if l.newest > revision {
+		return fmt.Errorf("store: a value of revision %d in the state of revision %d", l.newest, revision)
+	}
+	b := l.batch
 	if err := errors.Join(setRevision(b, metaOldest, revision), setRevision(b, metaSwept, revision),
 		b.Set(metaKey(metaSource), []byte(source), nil)); err != nil {
 		return err
@@ -205,6 +190,47 @@ func (e *Engine) Load(revision uint64, source string, read func(put func(key str
 	e.trim.swept = revision
 	e.trim.mu.Unlock()
 	e.Advance(revision)
+	return nil
+}
+
+// Loading takes the values of the source's state. It is for one goroutine.
+type Loading struct {
+	engine *Engine
+	batch  *pebble.Batch
+	newest uint64 // revision of a value
+}
+
+// Put adds the value of a key at its revision, which is not 0.
+func (l *Loading) Put(key string, at uint64, v Value) error {
+	if err := CheckKey(key); err != nil {
+		return err
+	}
+	if at == 0 {
+		return fmt.Errorf("store: %q has no revision", key)
+	}
+	l.newest = max(l.newest, at)
+	if err := l.engine.setLoaded(l.batch, key, at, v); err != nil {
+		return err
+	}
+	if l.batch.Len() < loadBatch {
+		return nil
+	}
+	err := l.engine.applyLazily(l.batch)
+	l.batch = l.engine.db.NewBatch()
+	return err
+}
+
+// Drop takes the keys with a prefix out again, for a source that begins anew with them.
+func (l *Loading) Drop(prefix string) error {
+	for _, space := range []byte{objectSpace, headerSpace} {
+		lower, upper, ok := scanBounds(space, prefix, "")
+		if !ok {
+			continue
+		}
+		if err := l.batch.DeleteRange(lower, upper, nil); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

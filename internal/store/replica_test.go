@@ -68,8 +68,8 @@ func TestReplicaFollows(t *testing.T) {
 	if _, err := e.Update(t.Context(), "a", func(*Entry) (Write, error) { return Write{}, nil }); !errors.Is(err, ErrReplica) {
 		t.Errorf("a transaction gives %v", err)
 	}
-	if err := e.Load(7, "source", func(put func(string, uint64, Value) error) error {
-		return errors.Join(put("a", 3, numbered(1)), put("b", 7, numbered(2)))
+	if err := e.Load("source", func(l *Loading) (uint64, error) {
+		return 7, errors.Join(l.Put("a", 3, numbered(1)), l.Put("b", 7, numbered(2)))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +120,27 @@ func TestReplicaFollows(t *testing.T) {
 	checked(t, e)
 }
 
+// TestLoadBeginsAnew: a source takes back the values under a prefix, also those in the tree already, and
+// a value newer than the state is refused.
+func TestLoadBeginsAnew(t *testing.T) {
+	e := openReplica(t, vfs.NewMem())
+	large := Value{Body: make([]byte, loadBatch), RevisionAt: -1}
+	if err := e.Load("source", func(l *Loading) (uint64, error) {
+		return 9, errors.Join(l.Put("a/1", 1, large), l.Put("a/2", 2, numbered(2)), l.Put("b/1", 3, numbered(3)), l.Drop("a/"), l.Put("a/2", 8, numbered(8)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	shows(t, e, 9, []string{`a/2@8=meta-8 {"n":8,"rev":"8"}`, `b/1@3=meta-3 {"n":3,"rev":"3"}`}, nil)
+	checked(t, e)
+	e = openReplica(t, vfs.NewMem())
+	for _, at := range []uint64{0, 5} {
+		if err := e.Load("source", func(l *Loading) (uint64, error) { return 4, l.Put("a", at, numbered(1)) }); err == nil {
+			t.Errorf("a value of revision %d in the state of revision 4 is taken", at)
+		}
+	}
+	checked(t, e)
+}
+
 // TestReplicaEqualsItsSource follows a store with random writes, in groups of random sizes, and
 // is compared with it at revisions of the past.
 func TestReplicaEqualsItsSource(t *testing.T) {
@@ -131,7 +152,7 @@ func TestReplicaEqualsItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := openReplica(t, vfs.NewMem())
-	if err := e.Load(1, "source", func(func(string, uint64, Value) error) error { return nil }); err != nil {
+	if err := e.Load("source", func(*Loading) (uint64, error) { return 1, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 400 {

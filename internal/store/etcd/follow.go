@@ -141,8 +141,8 @@ func (e *Engine) last(key string, latest map[string]store.Entry) (v store.Value,
 
 // load fills an empty replica with the state of etcd at a revision.
 func (e *Engine) load(ctx context.Context, at greeting) error {
-	return e.replica.Load(at.revision, at.source, func(put func(string, uint64, store.Value) error) error {
-		return e.list(ctx, at.revision, false, func(kv keyValue) error {
+	return e.replica.Load(at.source, func(into *store.Loading) (uint64, error) {
+		return at.revision, e.list(ctx, at.revision, false, func(kv keyValue) error {
 			if kv.key == "" {
 				return nil
 			}
@@ -151,7 +151,7 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 				e.unreadable(kv.Key, uint64(kv.ModRevision), err)
 				return put(notes+kv.key, uint64(kv.ModRevision), noteOf(err))
 			}
-			return put(kv.key, uint64(kv.ModRevision), v)
+			return into.Put(kv.key, uint64(kv.ModRevision), v)
 		})
 	})
 }

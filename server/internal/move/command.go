@@ -2,7 +2,6 @@ package move
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,38 +13,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
-
-// etcdFlags say where etcd is, and where the store.
-type etcdFlags struct {
-	dataDir, encryption       string
-	servers                   []string
-	prefix                    string
-	caFile, certFile, keyFile string
-}
-
-func (f *etcdFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.dataDir, "data-dir", "./capstan-data", "data directory of the server")
-	fs.StringSliceVar(&f.servers, "etcd", nil, "URLs of the members of etcd")
-	fs.StringVar(&f.prefix, "etcd-prefix", "/registry", "beginning of the keys of the cluster in etcd")
-	fs.StringVar(&f.caFile, "etcd-cafile", "", "authorities of the certificate of etcd, PEM (default: those of the machine)")
-	fs.StringVar(&f.certFile, "etcd-certfile", "", "certificate with which etcd knows its clients, PEM")
-	fs.StringVar(&f.keyFile, "etcd-keyfile", "", "private key of --etcd-certfile, PEM")
-	fs.StringVar(&f.encryption, "encryption-provider-config", "", "the configuration of encryption of the store in the data directory, and of values in etcd")
-}
-
-// config is the configuration of etcd, but for the form of objects.
-func (f *etcdFlags) config() (etcd.Config, error) {
-	if len(f.servers) == 0 {
-		return etcd.Config{}, errors.New("no etcd: give the URLs of its members with --etcd")
-	}
-	security, err := etcd.Security(f.caFile, f.certFile, f.keyFile)
-	return etcd.Config{Endpoints: f.servers, TLS: security, Prefix: f.prefix}, err
-}
 
 // Main runs the program, and returns its exit code.
 func Main() int {
@@ -74,27 +44,31 @@ valid.`,
 }
 
 func newImport() *cobra.Command {
-	var flags etcdFlags
-	var leaveOut bool
+	var flags importFlags
 	cmd := &cobra.Command{
-		Use:   "import --etcd URL",
-		Short: "Make a store of what a kube-apiserver keeps in etcd",
-		Long: `Make the store of a data directory of the objects that kube-apiserver keeps in etcd, as
-of one revision: that of the moment in which the command begins. Names, uids, creation
+		Use:   "import {--etcd URL | --from-server URL}",
+		Short: "Make a store of the objects of a kube-apiserver",
+		Long: `Make the store of a data directory of the objects of a cluster. Names, uids, creation
 times, owners and resourceVersions stay, and further resourceVersions follow, so that
 watches of clients go on; older ones than that of the import are answered 410, upon
-which clients list anew. What is written to etcd later is not imported: stop the
-kube-apiservers before, or make them read-only.
+which clients list anew. What is written later is not imported: stop what writes
+before. The new store is compared with the source by resource, and gets its name last:
+an import that was cut off is run again. Values that cannot be read are named, and end
+the import unless --leave-out-unreadable is given.
 
-etcd is only read, in pages. The new store is compared with etcd by resource, and gets
-its name last: an import that was cut off is run again. Values that cannot be read are
-named, and end the import unless --leave-out-unreadable is given. Encrypted ones are
-among them, unless --encryption-provider-config has their keys (a key management service's
-are not used for etcd).`,
+From etcd (--etcd) the objects are those of one revision: that of the moment in which
+the command begins. etcd is only read, in pages. Encrypted values cannot be read,
+unless --encryption-provider-config has their keys (a key management service's are not
+used for etcd).
+
+From a running server (--from-server), a kube-apiserver 1.25 to 1.36 or this one, each
+resource is read in pages of one state, through the API, as an administrator. Resources
+that this server does not have, and those of extension servers, are named and left out.
+What changes during the import is named, and is an error with --strict.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			done, err := flags.importStore(cmd.Context(), leaveOut, func(i Imported) {
+			done, err := flags.importStore(cmd.Context(), func(i Imported) {
 				if i.Problem != "" {
 					fmt.Fprintln(out, i.Problem)
 					return
@@ -104,13 +78,20 @@ are not used for etcd).`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%sthe store in %s has the state of revision %d; %d keys are not objects, %d values were left out\n", numbers(done.Objects),
-				operate.StoreDir(flags.dataDir), done.Revision, done.Others, done.LeftOut)
+			fmt.Fprint(out, numbers(done.Objects))
+			for _, note := range done.Notes {
+				fmt.Fprintln(out, note)
+			}
+			others := ""
+			if !flags.server.given() {
+				others = fmt.Sprintf("%d keys are not objects, ", done.Others)
+			}
+			fmt.Fprintf(out, "the store in %s has the state of revision %d; %s%d values were left out\n",
+				operate.StoreDir(flags.dataDir), done.Revision, others, done.LeftOut)
 			return nil
 		},
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().BoolVar(&leaveOut, "leave-out-unreadable", false, "import without the values that cannot be read")
 	return cmd
 }
 

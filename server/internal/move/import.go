@@ -14,50 +14,59 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/operate"
-	"github.com/capstan-dev/capstan/server/internal/registry"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// Import makes the store of a data directory of the objects that kube-apiserver keeps in etcd, as of
-// one revision. Names, uids, times and revisions stay, and further revisions follow those of etcd.
+// Import makes the store of a data directory of the objects of a source. Names, uids, times and
+// revisions stay, and further revisions follow those of the source.
 type Import struct {
 	DataDir string
-	From    etcd.Config
+	From    Source
 	Kinds   stored.Kinds // the built-in ones
 	// Definitions begins the keys of the custom resource definitions.
 	Definitions string
 	Cipher      *encryption.Cipher // of the new store; nil for none
 	// LeaveOut lets an import go on without values that cannot be read.
 	LeaveOut bool
+	// Strict makes an error of a source that differs from the new store at the end.
+	Strict bool
 	// Report receives the progress, at most once a second, and each value that cannot be read.
 	Report func(Imported)
 }
 
+// Source has the objects of an import.
+type Source interface {
+	// Name names the source in the store.
+	Name() string
+	// Copy puts all objects, and returns the newest revision that the source has shown. Errors are
+	// those of the source and of the disk.
+	Copy(ctx context.Context, into *Copying) (revision uint64, err error)
+	// Keys adds the keys of what Copy has put, as they are now.
+	Keys(ctx context.Context, into *Digests) error
+	// Close ends the connection.
+	Close() error
+}
+
 // Imported is the progress of an import.
 type Imported struct {
-	Revision uint64           // of etcd
+	Revision uint64           // of the source
 	Objects  map[string]int64 // by resource: "core/pods"
 	Others   int64            // keys that are not objects, like ranges and leases of servers
-	LeftOut  int64            // values that cannot be read
+	LeftOut  int64            // values and resources that cannot be read
 	Problem  string           // names one of them, and the reason
+	Notes    []string         // resources that the server does not have, and changes during the import
 }
 
 // Run imports. The store gets its name last: an import that was cut off is run again. Errors:
-// those of etcd and of the disk, a store that is there already, unreadable values unless they are
-// left out, and differences between etcd and the new store.
+// those of the source and of the disk, a store that is there already, unreadable values unless they
+// are left out, and differences between a strict source and the new store.
 func (i *Import) Run(ctx context.Context) (done Imported, err error) {
 	dir := operate.StoreDir(i.DataDir)
 	if _, err := os.Stat(dir); err == nil {
 		return done, fmt.Errorf("%s is there already; move it away before", dir)
 	}
-	from, err := etcd.OpenCopy(ctx, i.From)
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, from.Close()) }()
 	config := store.Config{Dir: dir + ".importing", Replica: true, History: 1 << 62}
 	if i.Cipher != nil {
 		config.Cipher = i.Cipher
@@ -65,7 +74,7 @@ func (i *Import) Run(ctx context.Context) (done Imported, err error) {
 	if err := config.Remove(); err != nil { // of one that was cut off
 		return done, err
 	}
-	if done, err = i.load(ctx, config, from); err != nil {
+	if done, err = i.load(ctx, config); err != nil {
 		return done, err
 	}
 	config.Replica = false
@@ -75,47 +84,77 @@ func (i *Import) Run(ctx context.Context) (done Imported, err error) {
 	return done, config.Rename(dir)
 }
 
-// load copies the state, and compares the copy with etcd.
-func (i *Import) load(ctx context.Context, config store.Config, from *etcd.Copy) (done Imported, err error) {
+// load copies the state, and compares the copy with the source.
+func (i *Import) load(ctx context.Context, config store.Config) (done Imported, err error) {
 	engine, err := store.Open(config)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	done = Imported{Revision: from.Revision(), Objects: map[string]int64{}}
-	left := map[string]bool{}
-	reported := time.Now()
-	err = engine.Load(from.Revision(), from.Source(), func(put func(string, uint64, store.Value) error) error {
-		return from.Each(ctx, false, func(item etcd.Item) error {
-			if item.Key == "" || registry.IsRange(item.Key) {
-				done.Others++
-				return nil
-			}
-			v, err := i.From.Form.Decode(item.Key, item.Data)
-			if err != nil {
-				done.LeftOut++
-				left[item.Key] = true
-				problem := done
-				problem.Problem = fmt.Sprintf("%s: %v", item.Place, err)
-				i.Report(problem)
-				return nil
-			}
-			done.Objects[resourceOf(item.Key)]++
-			if time.Since(reported) > time.Second {
-				reported = time.Now()
-				i.Report(done)
-			}
-			return put(item.Key, item.Revision, v)
-		})
-	})
-	if err != nil {
-		return done, err
+	into := &Copying{done: Imported{Objects: map[string]int64{}}, left: map[string]bool{}, report: i.Report, reported: time.Now()}
+	if err := engine.Load(i.From.Name(), func(l *store.Loading) (uint64, error) {
+		into.loading = l
+		into.done.Revision, err = i.From.Copy(ctx, into)
+		return into.done.Revision, err
+	}); err != nil {
+		return into.done, err
 	}
-	if done.LeftOut > 0 && !i.LeaveOut {
-		return done, fmt.Errorf("%d values cannot be read; nothing was imported", done.LeftOut)
+	if into.done.LeftOut > 0 && !i.LeaveOut {
+		return into.done, fmt.Errorf("%d values cannot be read; nothing was imported", into.done.LeftOut)
 	}
-	return done, i.compare(ctx, engine, from, left)
+	changed, err := i.compare(ctx, engine, into.left)
+	if err == nil && i.Strict && len(changed) > 0 {
+		err = fmt.Errorf("%s; import again", strings.Join(changed, "; "))
+	}
+	into.done.Notes = append(into.done.Notes, changed...)
+	return into.done, err
 }
+
+// Copying takes the objects of a source into the new store, and counts them.
+type Copying struct {
+	loading  *store.Loading
+	done     Imported
+	left     map[string]bool // keys, or beginnings of them
+	report   func(Imported)
+	reported time.Time
+}
+
+// Put adds an object. Errors are those of the store.
+func (c *Copying) Put(key string, revision uint64, v store.Value) error {
+	c.done.Objects[resourceOf(key)]++
+	if time.Since(c.reported) > time.Second {
+		c.reported = time.Now()
+		c.report(c.done)
+	}
+	return c.loading.Put(key, revision, v)
+}
+
+// LeaveOut reports a value that cannot be read, or all with a beginning of keys.
+func (c *Copying) LeaveOut(key, problem string) {
+	c.done.LeftOut++
+	c.left[key] = true
+	one := c.done
+	one.Problem = problem
+	c.report(one)
+}
+
+// Again takes back the values that were put or left out under the keys of a resource.
+func (c *Copying) Again(prefix string) error {
+	for key := range c.left {
+		if strings.HasPrefix(key, prefix) {
+			delete(c.left, key)
+			c.done.LeftOut--
+		}
+	}
+	if _, some := c.done.Objects[resourceOf(prefix)]; !some {
+		return nil
+	}
+	delete(c.done.Objects, resourceOf(prefix))
+	return c.loading.Drop(prefix)
+}
+
+// Note adds a line to the report.
+func (c *Copying) Note(line string) { c.done.Notes = append(c.done.Notes, line) }
 
 // resourceOf is the group and the resource of a key.
 func resourceOf(key string) string { return strings.TrimSuffix(catalog.KeyPrefix(key), "/") }
@@ -123,40 +162,53 @@ func resourceOf(key string) string { return strings.TrimSuffix(catalog.KeyPrefix
 // digest is the number of the keys of a resource, and the sum of their hashes with revisions.
 type digest struct{ count, sum uint64 }
 
-func (d digest) with(key string, revision uint64) digest {
-	h := fnv.New64a()
-	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(key), revision)) // never fails
-	return digest{d.count + 1, d.sum + h.Sum64()}
+// Digests are those of all resources, without the keys that were left out.
+type Digests struct {
+	by   map[string]digest
+	left map[string]bool
 }
 
-// compare compares the keys and revisions of the new store with those in etcd, by resource.
-func (i *Import) compare(ctx context.Context, engine *store.Engine, from *etcd.Copy, left map[string]bool) error {
-	there, here := map[string]digest{}, map[string]digest{}
-	if err := from.Each(ctx, true, func(item etcd.Item) error {
-		if item.Key != "" && !registry.IsRange(item.Key) && !left[item.Key] {
-			there[resourceOf(item.Key)] = there[resourceOf(item.Key)].with(item.Key, item.Revision)
-		}
-		return nil
-	}); err != nil {
-		return err
+// Add adds a key with the revision of its value.
+func (d *Digests) Add(key string, revision uint64) {
+	if d.left[key] {
+		return
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(key), revision)) // never fails
+	before := d.by[resourceOf(key)]
+	d.by[resourceOf(key)] = digest{before.count + 1, before.sum + h.Sum64()}
+}
+
+// Again takes the keys of a resource back.
+func (d *Digests) Again(prefix string) { delete(d.by, resourceOf(prefix)) }
+
+// compare compares the keys and revisions of the new store with those of the source, and names the
+// resources that differ.
+func (i *Import) compare(ctx context.Context, engine *store.Engine, left map[string]bool) (changed []string, err error) {
+	there, here := &Digests{map[string]digest{}, left}, &Digests{map[string]digest{}, nil}
+	if err := i.From.Keys(ctx, there); err != nil {
+		return nil, err
 	}
 	view, err := engine.At(ctx, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = view.Close() }()
 	if err := view.ScanMeta(ctx, "", "", func(e *store.Entry) bool {
-		here[resourceOf(e.Key)] = here[resourceOf(e.Key)].with(e.Key, e.Revision)
+		here.Add(e.Key, e.Revision)
 		return true
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	for _, resource := range slices.Sorted(maps.Keys(there)) {
-		if there[resource] != here[resource] {
-			return fmt.Errorf("%s: etcd has %d objects, the new store %d, or others; import again", resource, there[resource].count, here[resource].count)
+	all := maps.Clone(there.by)
+	maps.Copy(all, here.by)
+	for _, resource := range slices.Sorted(maps.Keys(all)) {
+		if now, copied := there.by[resource], here.by[resource]; now != copied {
+			changed = append(changed, fmt.Sprintf("%s changed during the import: the source has %d objects now, the new store %d, or others",
+				resource, now.count, copied.count))
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 // finish notes that the built-in objects are in the present form, and that custom ones may not be:

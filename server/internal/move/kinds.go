@@ -1,5 +1,5 @@
 // Package move moves the objects of a cluster between the store of a server and the etcd of a
-// kube-apiserver. It is a program of its own, so that servers do not carry the client of etcd.
+// kube-apiserver, or from a running server, through its API. It is a program of its own, so that servers do not carry the client of etcd.
 package move
 
 import (
@@ -25,22 +25,44 @@ func rows() *catalog.Catalog {
 	return catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), &metav1.Table)
 }
 
-// importStore makes the store of a data directory of the objects in etcd: see Import.
-func (f *etcdFlags) importStore(ctx context.Context, leaveOut bool, report func(Imported)) (Imported, error) {
-	from, err := f.config()
-	if err != nil {
-		return Imported{}, err
-	}
+// importStore makes the store of a data directory of the objects of a source: see Import.
+func (f *importFlags) importStore(ctx context.Context, report func(Imported)) (done Imported, err error) {
 	cipher, err := encryption.Read(f.encryption, catalog.ResourceOfKey)
 	if err != nil {
-		return Imported{}, err
+		return done, err
 	}
 	defer cipher.Close()
 	all := rows()
-	from.Form = registry.New(all).Encrypted(from.Prefix, cipher)
+	from, err := f.source(ctx, all, cipher)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
 	i := Import{DataDir: f.dataDir, From: from, Kinds: stored.NewKinds(all.Snapshot()), Definitions: custom.Definitions(all.Snapshot()).Prefix(""),
-		Cipher: cipher, LeaveOut: leaveOut, Report: report}
+		Cipher: cipher, LeaveOut: f.leaveOut, Strict: f.strict || !f.server.given(), Report: report}
 	return i.Run(ctx)
+}
+
+// source opens the source that the flags name. Errors are those of the flags and of openEtcd.
+func (f *importFlags) source(ctx context.Context, all *catalog.Catalog, cipher *encryption.Cipher) (Source, error) {
+	switch {
+	case f.server.given() && len(f.servers) > 0:
+		return nil, errors.New("two sources: give --etcd, or --from-server or --kubeconfig")
+	case f.server.given():
+		config, err := f.server.config()
+		if err != nil {
+			return nil, err
+		}
+		return openServer(config, all)
+	case len(f.servers) == 0:
+		return nil, errors.New("no etcd: give the URLs of its members with --etcd, or a running server with --from-server")
+	}
+	from, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	from.Form = registry.New(all).Encrypted(from.Prefix, cipher)
+	return openEtcd(ctx, from)
 }
 
 // exportStore writes the objects of the store of a data directory into etcd: see Export.

@@ -143,14 +143,16 @@ func (f *Form) Decode(key string, data []byte) (store.Value, error) {
 	if err != nil {
 		return store.Value{}, fmt.Errorf("what etcd keeps under %s cannot be read: %w", f.Place(key), err)
 	}
-	v, err := f.decode(key, data)
+	v, err := f.Read(key, data)
 	if err != nil {
 		return store.Value{}, fmt.Errorf("what etcd keeps under %s cannot be read: %w", f.Place(key), err)
 	}
 	return v, nil
 }
 
-func (f *Form) decode(key string, data []byte) (store.Value, error) {
+// Read is Decode of a value that is not encrypted, as another server shows it in JSON. Errors do not
+// name the key.
+func (f *Form) Read(key string, data []byte) (store.Value, error) {
 	if len(data) > maxValue {
 		return store.Value{}, fmt.Errorf("it has %d bytes, more than %d; make it smaller", len(data), maxValue)
 	}

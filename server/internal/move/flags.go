@@ -1,0 +1,105 @@
+package move
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/capstan-dev/capstan/client"
+	"github.com/capstan-dev/capstan/internal/store/etcd"
+)
+
+// etcdFlags say where etcd is, and where the store.
+type etcdFlags struct {
+	dataDir, encryption       string
+	servers                   []string
+	prefix                    string
+	caFile, certFile, keyFile string
+}
+
+func (f *etcdFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.dataDir, "data-dir", "./capstan-data", "data directory of the server")
+	fs.StringSliceVar(&f.servers, "etcd", nil, "URLs of the members of etcd")
+	fs.StringVar(&f.prefix, "etcd-prefix", "/registry", "beginning of the keys of the cluster in etcd")
+	fs.StringVar(&f.caFile, "etcd-cafile", "", "authorities of the certificate of etcd, PEM (default: those of the machine)")
+	fs.StringVar(&f.certFile, "etcd-certfile", "", "certificate with which etcd knows its clients, PEM")
+	fs.StringVar(&f.keyFile, "etcd-keyfile", "", "private key of --etcd-certfile, PEM")
+	fs.StringVar(&f.encryption, "encryption-provider-config", "", "the configuration of encryption of the store in the data directory, and of values in etcd")
+}
+
+// config is the configuration of etcd, but for the form of objects.
+func (f *etcdFlags) config() (etcd.Config, error) {
+	if len(f.servers) == 0 {
+		return etcd.Config{}, errors.New("no etcd: give the URLs of its members with --etcd")
+	}
+	security, err := etcd.Security(f.caFile, f.certFile, f.keyFile)
+	return etcd.Config{Endpoints: f.servers, TLS: security, Prefix: f.prefix}, err
+}
+
+// serverFlags say where a running server is, and who the client.
+type serverFlags struct {
+	url                         string
+	kubeconfig, context         string
+	tokenFile                   string
+	certificate, key, authority string
+}
+
+func (f *serverFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.url, "from-server", "", "URL of the running server to read from (default: that of --kubeconfig)")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "client configuration with the server and the credentials of an administrator")
+	fs.StringVar(&f.context, "context", "", "context of --kubeconfig (default: the current one)")
+	fs.StringVar(&f.tokenFile, "token-file", "", "file with the token of an administrator")
+	fs.StringVar(&f.certificate, "client-certificate", "", "certificate of an administrator, PEM")
+	fs.StringVar(&f.key, "client-key", "", "private key of --client-certificate, PEM")
+	fs.StringVar(&f.authority, "certificate-authority", "", "authorities of the certificate of the server, PEM (default: those of the machine)")
+}
+
+// given reports whether a server was named.
+func (f *serverFlags) given() bool { return f.url != "" || f.kubeconfig != "" }
+
+// config is the configuration of the client.
+func (f *serverFlags) config() (c client.Config, err error) {
+	byFlags := f.tokenFile != "" || f.certificate != "" || f.key != "" || f.authority != ""
+	switch {
+	case f.kubeconfig != "" && byFlags:
+		return c, errors.New("--kubeconfig has the credentials and the authority: leave out --token-file, --client-certificate, --client-key and --certificate-authority")
+	case f.kubeconfig != "":
+		if c, _, err = client.LoadKubeconfig(f.kubeconfig, f.context); f.url != "" {
+			c.Host = f.url
+		}
+		return c, err
+	case f.context != "":
+		return c, errors.New("--context is one of a --kubeconfig: give that too")
+	}
+	c = client.Config{Host: f.url, BearerTokenFile: f.tokenFile, CertificateFile: f.certificate, KeyFile: f.key}
+	if f.authority == "" {
+		return c, nil
+	}
+	text, err := os.ReadFile(f.authority)
+	if err != nil {
+		return c, fmt.Errorf("--certificate-authority: %w", err)
+	}
+	c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !c.TLS.RootCAs.AppendCertsFromPEM(text) {
+		return c, fmt.Errorf("--certificate-authority: %s has no certificates in PEM", f.authority)
+	}
+	return c, nil
+}
+
+// importFlags are those of an import.
+type importFlags struct {
+	etcdFlags
+	server           serverFlags
+	leaveOut, strict bool
+}
+
+func (f *importFlags) add(fs *pflag.FlagSet) {
+	f.etcdFlags.add(fs)
+	f.server.add(fs)
+	fs.BoolVar(&f.leaveOut, "leave-out-unreadable", false, "import without the values and resources that cannot be read")
+	fs.BoolVar(&f.strict, "strict", false, "refuse the objects of a server that changed during the import")
+}
