@@ -149,7 +149,7 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 			v, err := e.cfg.Form.Decode(kv.key, kv.Value)
 			if err != nil {
 				e.unreadable(kv.Key, uint64(kv.ModRevision), err)
-				return put(notes+kv.key, uint64(kv.ModRevision), noteOf(err))
+				return into.Put(notes+kv.key, uint64(kv.ModRevision), noteOf(err))
 			}
 			return into.Put(kv.key, uint64(kv.ModRevision), v)
 		})
