@@ -160,6 +160,22 @@ func TestDefinitionsOfOtherServers(t *testing.T) {
 	}
 }
 
+// TestRegistrationsOfOtherServers: a path whose extension server was registered through one server leads
+// there on the other one at once, and no longer when the registration is gone.
+func TestRegistrationsOfOtherServers(t *testing.T) {
+	all := servers(t, 2, nil)
+	const services = "/apis/apiregistration.k8s.io/v1/apiservices"
+	for i := range 10 {
+		by, other := all[i%2], all[(i+1)%2]
+		group := fmt.Sprintf("g%d.extension.test", i)
+		by.Post(services, fmt.Sprintf(`{"metadata":{"name":"v1.%[1]s"},"spec":{"group":%[1]q,"version":"v1","groupPriorityMinimum":100,"versionPriority":1,
+			"insecureSkipTLSVerify":true,"service":{"namespace":"default","name":"none"}}}`, group)).Expect(t, 201, "")
+		other.Get("/apis/"+group+"/v1/things").Expect(t, 503, "") // nothing is behind it
+		by.Send("DELETE", services+"/v1."+group, "", nil).Expect(t, 200, "")
+		other.Get("/apis/"+group+"/v1/things").Expect(t, 404, "")
+	}
+}
+
 // TestOwnService: the endpoints of the cluster's own service have the addresses of all servers that
 // live, and the controllers run on one of them at a time.
 func TestOwnService(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 //
 //	answer       an error becomes one Status, a panic a 500      500
 //	accept       not while the server stops                      503
-//	limit        the request ends within its time                400
 //	catchUp      this server has what others have written        503
+//	limit        the request ends within its time                400
 //	authenticate the user, and begin the audit event             401
 //	impersonate  become the user that the sender acts as         400 403
 //	authorize    the user for the target                         403
@@ -37,8 +37,8 @@ func (h *Handler) stages() []echo.MiddlewareFunc {
 	return []echo.MiddlewareFunc{
 		h.answer,
 		step(h.accept),
-		h.limit,
 		step(h.catchUp),
+		h.limit,
 		step(h.authenticate),
 		step(h.impersonate),
 		step(h.authorize),
@@ -128,8 +128,16 @@ func (h *Handler) limit(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// catchUp has the server learn of what others have written.
-func (h *Handler) catchUp(x *exchange) error { return h.env.CatchUp(&x.r) }
+// catchUp has the server learn of what others have written. A path that was none of a stored resource
+// may have another meaning after that.
+func (h *Handler) catchUp(x *exchange) error {
+	r := &x.r
+	newer, err := h.env.CatchUp(r)
+	if newer && r.Target.Row == nil {
+		r.Target = h.find(r.Context, r.HTTP.URL)
+	}
+	return err
+}
 
 // authenticate finds the user, and begins the records of the request: its span and its audit event.
 func (h *Handler) authenticate(x *exchange) error {
