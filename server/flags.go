@@ -124,6 +124,8 @@ func (c *Config) addEtcdFlags(fs *pflag.FlagSet) {
 		"decide on each request by rights, policies and quotas that include all that other servers on the etcd have acknowledged before")
 	fs.Lookup("consistent-authorization").NoOptDefVal = "true"
 	fs.Var((*lasting)(&c.EtcdCompactionInterval), "etcd-compaction-interval", "time between compactions of etcd; 0 for none")
+	fs.Var((*lasting)(&c.EtcdCountPeriod), "etcd-count-metric-poll-period", "time after which the objects in etcd are counted again for the metrics; 0 for not at all")
+	fs.Var((*lasting)(&c.EtcdSizeInterval), "etcd-db-metric-poll-interval", "time between questions to the members of etcd for the size of their database, for the metrics; 0 for none")
 	fs.Var((*seconds)(&c.LeaseReuseDuration), "lease-reuse-duration-seconds", "seconds in which events get the same lease of etcd")
 }
 

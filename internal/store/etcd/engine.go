@@ -42,6 +42,10 @@ type Config struct {
 	Observe func(operation, key string, took time.Duration)
 	// Compaction is the time between compactions of etcd's history; 0 means that others compact.
 	Compaction time.Duration
+	// Size receives the bytes of the database of each member, once in each SizeInterval; 0 means
+	// that no member is asked.
+	Size         func(member string, bytes int64)
+	SizeInterval time.Duration
 	// Replica is the place of the replica, and its bounds.
 	Replica store.Config
 	// Timeout bounds one question to etcd. 0 means 5 s.
@@ -106,6 +110,11 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e.stop = stop
 	go e.follow(following)
 	e.chores.Go(func() { e.compact(following, cfg.Compaction) })
+	if cfg.SizeInterval > 0 {
+		for _, member := range cfg.Endpoints {
+			e.chores.Go(func() { e.measure(following, member) })
+		}
+	}
 	if err := e.reach(ctx, at.revision); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -202,17 +202,29 @@ func TestRightsAreTakenAway(t *testing.T) {
 	}
 }
 
-// TestFigures: the requests to etcd are counted, by operation and resource.
+// TestFigures: the requests to etcd are counted, by operation and resource, and so are the objects in
+// it; the size of its database is shown. A server that is asked not to shows neither of the latter.
 func TestFigures(t *testing.T) {
-	s := servers(t, 1, nil)[0]
+	url := harness.Etcd(t)
+	start := func(often time.Duration) *harness.Server {
+		return harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.EtcdCountPeriod, c.EtcdSizeInterval = often, often
+		})
+	}
+	s, silent := start(0), start(-1)
 	const path = "/api/v1/namespaces/default/configmaps"
 	s.Post(path, `{"metadata":{"name":"a"}}`).Expect(t, 201, "")
 	s.Send("DELETE", path+"/a", "", nil).Expect(t, 200, "")
-	text := string(s.Get("/metrics").Body)
+	s.Post(path, `{"metadata":{"name":"b"}}`).Expect(t, 201, "")
 	for _, want := range []string{`etcd_request_duration_seconds_count{operation="create",type="core/configmaps"}`, `{operation="delete",type="core/configmaps"} 1`,
-		`etcd_request_duration_seconds_count{operation="get",type=""}`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s", want)
+		`etcd_request_duration_seconds_count{operation="get",type=""}`, `apiserver_storage_objects{resource="configmaps"} 2`, // one is the server's
+		`etcd_db_total_size_in_bytes{endpoint="` + url + `"} `} {
+		s.AwaitText("/metrics", want)
+	}
+	for figure := range silent.Figures() {
+		if strings.HasPrefix(figure, "apiserver_storage_objects") || strings.HasPrefix(figure, "etcd_db") {
+			t.Errorf("%s, which nobody wants", figure)
 		}
 	}
 }

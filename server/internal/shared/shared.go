@@ -41,6 +41,10 @@ type Settings struct {
 	// EtcdCompactionInterval is the time between compactions of etcd; negative for none.
 	// Default 5m.
 	EtcdCompactionInterval time.Duration
+	// EtcdCountPeriod is the time after which objects are counted again for metrics, and
+	// EtcdSizeInterval that between questions for the size of etcd's database; negative for never.
+	// Defaults 1m and 30s.
+	EtcdCountPeriod, EtcdSizeInterval time.Duration
 	// LeaseReuseDuration is the time in which objects that expire get the same lease of etcd.
 	// Default 1m.
 	LeaseReuseDuration time.Duration
@@ -66,6 +70,8 @@ type Config struct {
 	Form string
 	// Observe receives the operation of each request to etcd, its key ("" for none), and its time.
 	Observe func(operation, key string, took time.Duration)
+	// Size receives the bytes of the database of a member of etcd, which its URL names.
+	Size func(member string, bytes int64)
 	// Cipher encrypts values in etcd; nil for none.
 	Cipher *encryption.Cipher
 	// Replica is the place of the replica, and its bounds.
@@ -108,7 +114,8 @@ func (s *Settings) Validate() error {
 // SetDefaults fills in every field that is not set.
 func (s *Settings) SetDefaults() {
 	for field, value := range map[*time.Duration]time.Duration{&s.EtcdHealthcheckTimeout: 2 * time.Second, &s.EtcdReadycheckTimeout: 2 * time.Second,
-		&s.EtcdMaxLag: 5 * time.Second, &s.EtcdCompactionInterval: 5 * time.Minute, &s.LeaseReuseDuration: time.Minute} {
+		&s.EtcdMaxLag: 5 * time.Second, &s.EtcdCompactionInterval: 5 * time.Minute, &s.LeaseReuseDuration: time.Minute,
+		&s.EtcdCountPeriod: time.Minute, &s.EtcdSizeInterval: 30 * time.Second} {
 		if *field == 0 {
 			*field = value
 		}
