@@ -35,8 +35,6 @@ type Config struct {
 	Lives func(key string) time.Duration
 	// Reuse is the time in which such values get the same lease. 0 means a minute.
 	Reuse time.Duration
-	// Encrypted reports whether the value of a key may be encrypted; nil means that none is.
-	Encrypted func(key string) bool
 	// Observe receives the operation of each request to etcd (get, create, update, delete, or
 	// txn for several), its key ("" for none), and its time. nil means nobody does.
 	Observe func(operation, key string, took time.Duration)
@@ -131,9 +129,6 @@ func connect(cfg Config) (*Engine, error) {
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(string, string, time.Duration) {}
-	}
-	if cfg.Encrypted == nil {
-		cfg.Encrypted = func(string) bool { return false }
 	}
 	if cfg.Reuse == 0 {
 		cfg.Reuse = time.Minute

@@ -193,12 +193,12 @@ func (e *Engine) parts(ctx context.Context, keys []string, entries []store.Entry
 	return compared, operations, otherwise, nil
 }
 
-// stale are writes of values that are as they should be, and encrypted in another way than today's:
-// an update of an object as it is takes the old key out of use.
+// stale are writes of values that are as they should be, and written or encrypted in another way than
+// today's: an update of an object as it is takes an old key or format out of use.
 func (e *Engine) stale(ctx context.Context, keys []string, entries []store.Entry) ([]store.Write, error) {
 	writes := make([]store.Write, len(keys))
 	for i, key := range keys {
-		if entries[i].Key == "" || !e.cfg.Encrypted(key) {
+		if entries[i].Key == "" || !e.cfg.Form.Varies(key) {
 			continue
 		}
 		answer, err := e.client.Get(ctx, e.place(key))

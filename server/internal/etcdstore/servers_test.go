@@ -12,6 +12,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
@@ -246,6 +247,50 @@ func TestWatchOfSharedRevision(t *testing.T) {
 	}
 	watch := s.Watch(fmt.Sprintf("%s?watch=1&resourceVersion=%v", quotas, one))
 	watch.Expect("MODIFIED one", "MODIFIED two")
+}
+
+// TestMediaTypes: servers that write objects in different forms read each other's, and an update of an
+// object, also as it is, has the form of the server that makes it.
+func TestMediaTypes(t *testing.T) {
+	url := harness.Etcd(t)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	forms := map[string]string{codec.BinaryMedia: "k8s\x00", "application/json": "{", "application/yaml": "apiVersion: v1\n"}
+	servers := map[string]*harness.Server{}
+	for media := range forms {
+		servers[media] = harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.StorageMediaType = media
+		})
+	}
+	check := func(media string) {
+		t.Helper()
+		for _, place := range []string{"/registry/services/specs/default/a", "/registry/ranges/serviceips"} {
+			answer, err := client.Get(t.Context(), place)
+			if err != nil || len(answer.Kvs) != 1 || !bytes.HasPrefix(answer.Kvs[0].Value, []byte(forms[media])) {
+				t.Errorf("%s by the server of %s: %v %v", place, media, answer, err)
+			}
+		}
+	}
+	const services = "/api/v1/namespaces/default/services"
+	for media, by := range servers {
+		by.Post(services, `{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}`).Expect(t, 201, "")
+		check(media)
+		for other, s := range servers {
+			if other == media {
+				continue
+			}
+			object := s.Get(services + "/a")
+			s.Send("PUT", services+"/a", "application/json", object.Body).Expect(t, 200, "")
+			s.Post(services, `{"metadata":{"name":"b"},"spec":{"ports":[{"port":80}]}}`).Expect(t, 201, "") // writes the range
+			s.Send("DELETE", services+"/b", "", nil).Expect(t, 200, "")
+			check(other)
+		}
+		by.Send("DELETE", services+"/a", "", nil).Expect(t, 200, "")
+	}
 }
 
 // TestKeyGoesOutOfUse: values in etcd are encrypted as the configuration says, and an update of an

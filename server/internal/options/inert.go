@@ -53,7 +53,7 @@ var inert = []inertFlags{
 			kubelet-read-only-port kubernetes-service-node-port
 			log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
 			log-json-info-buffer-size master-service-namespace
-			stderrthreshold storage-backend storage-media-type
+			stderrthreshold storage-backend
 			target-ram-mb vmodule watch-cache-sizes`,
 		without: "these flags have no effect on this server",
 	},

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -33,6 +34,9 @@ type Settings struct {
 	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
 	// EtcdPrefix begins all keys in etcd. Default /registry.
 	EtcdPrefix string
+	// StorageMediaType is the form in which built-in objects are written to etcd: that of the binary
+	// form, which is the default, application/json or application/yaml. All are read.
+	StorageMediaType string
 	// EtcdHealthcheckTimeout and EtcdReadycheckTimeout bound the health checks etcd and
 	// etcd-readiness. Default 2s.
 	EtcdHealthcheckTimeout, EtcdReadycheckTimeout time.Duration
@@ -108,7 +112,18 @@ func (s *Settings) Validate() error {
 	if len(s.EtcdServers) > 0 && strings.Trim(s.EtcdPrefix, "/") == "" {
 		all = append(all, errors.New("--etcd-prefix: it is empty; use the cluster's own, as /registry"))
 	}
-	return errors.Join(all...)
+	_, err := s.Format()
+	return errors.Join(append(all, err)...)
+}
+
+// Format is the form of StorageMediaType. The error names the flag, and the forms that there are.
+func (s *Settings) Format() (codec.Format, error) {
+	format, err := codec.ParseContentType(s.StorageMediaType, codec.BinaryMedia)
+	if err != nil {
+		return 0, fmt.Errorf("--storage-media-type: %q is no form of objects in etcd; use %s, application/json or application/yaml",
+			s.StorageMediaType, codec.BinaryMedia)
+	}
+	return format, nil
 }
 
 // SetDefaults fills in every field that is not set.
@@ -119,6 +134,9 @@ func (s *Settings) SetDefaults() {
 		if *field == 0 {
 			*field = value
 		}
+	}
+	if s.StorageMediaType == "" {
+		s.StorageMediaType = codec.BinaryMedia
 	}
 	if s.EtcdPrefix == "" {
 		s.EtcdPrefix = "/registry"
