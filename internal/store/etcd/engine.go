@@ -98,6 +98,9 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	at, err := e.greet(ctx)
 	if err == nil {
+		err = e.mayWrite(ctx)
+	}
+	if err == nil {
 		err = e.openReplica(ctx, at)
 	}
 	if err != nil {
@@ -162,19 +165,19 @@ func (e *Engine) greet(ctx context.Context) (at greeting, err error) {
 
 // greetMember asks one member, and refuses it if it is too old.
 func (e *Engine) greetMember(ctx context.Context, member string) (greeting, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+	asked, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 	defer cancel()
-	status, err := e.client.Status(ctx, member)
+	status, err := e.client.Status(asked, member)
 	if err != nil {
-		return greeting{}, fmt.Errorf("etcd: %s does not answer: %w; compare its URL, the authorities of its certificate, and the certificate of the client", member, err)
+		return greeting{}, e.unanswered(ctx, member, err)
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(status.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 5 {
 		return greeting{}, fmt.Errorf("etcd: %s is of release %q; 3.5 is the oldest one that works", member, status.Version)
 	}
-	now, err := e.client.Get(ctx, e.cfg.Prefix+"/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	now, err := e.client.Get(asked, e.cfg.Prefix+"/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
-		return greeting{}, fmt.Errorf("etcd: keys below %s cannot be read: %w", e.cfg.Prefix, err)
+		return greeting{}, fmt.Errorf("etcd: keys below %s/ cannot be read: %w; compare the rights of the user of --etcd-certfile", e.cfg.Prefix, err)
 	}
 	source := strings.TrimSpace(fmt.Sprintf("%016x %s %s", now.Header.ClusterId, e.cfg.Prefix, e.cfg.FormID))
 	return greeting{now.Header.ClusterId, source, uint64(now.Header.Revision)}, nil

@@ -88,7 +88,7 @@ func (e *Engine) revision() (uint64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.Timeout)
 	defer cancel()
 	had, begin := e.replica.Current(), time.Now()
-	r, err := e.client.Get(ctx, e.cfg.Prefix, clientv3.WithCountOnly())
+	r, err := e.client.Get(ctx, e.cfg.Prefix+"/", clientv3.WithCountOnly())
 	e.cfg.Observe("get", "", time.Since(begin))
 	if err != nil {
 		return 0, e.plain(err)
