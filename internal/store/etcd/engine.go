@@ -69,6 +69,7 @@ type Engine struct {
 	cluster uint64       // of etcd
 	other   atomic.Bool  // another etcd answers, or an older state of it
 	health  health
+	space   space
 	nudges  chan struct{} // from reads that wait for a revision
 
 	stop    context.CancelFunc
@@ -111,6 +112,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e.stop = stop
 	go e.follow(following)
 	e.chores.Go(func() { e.compact(following, cfg.Compaction) })
+	e.chores.Go(func() { e.awaitSpace(following) })
 	if cfg.SizeInterval > 0 {
 		for _, member := range cfg.Endpoints {
 			e.chores.Go(func() { e.measure(following, member) })
@@ -141,7 +143,7 @@ func connect(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: the URLs of its members are wrong: %w", err)
 	}
-	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), stopped: make(chan struct{})}, nil
+	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), space: space{filled: make(chan struct{}, 1)}, stopped: make(chan struct{})}, nil
 }
 
 // greeting is the answer of etcd to the first questions.
@@ -306,6 +308,9 @@ func (e *Engine) Subscribe(turn store.Turn, fn func(store.Batch)) (current uint6
 func (e *Engine) Healthy() error {
 	if e.other.Load() {
 		return errOther
+	}
+	if e.space.full.Load() {
+		return errors.Join(errNoSpace, e.replica.Healthy(), e.health.failure())
 	}
 	return errors.Join(e.replica.Healthy(), e.health.failure())
 }

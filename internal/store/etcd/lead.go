@@ -32,7 +32,7 @@ func (e *Engine) Lead(ctx context.Context, task string, do func(context.Context)
 	place := e.cfg.Prefix + "/capstan/leads/" + task // no key of the form
 	for ctx.Err() == nil {
 		if err := e.leadOnce(ctx, place, do); err != nil && ctx.Err() == nil {
-			e.cfg.Logger.Warn("etcd: this server cannot try to lead, and tries again", "task", task, "error", err)
+			e.cfg.Logger.Warn("etcd: this server cannot try to lead, and tries again", "task", task, "error", e.plain(err))
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -43,7 +42,7 @@ func (e *Engine) lease(ctx context.Context, life time.Duration) (clientv3.LeaseI
 	reuse := min(e.cfg.Reuse, max(life/20, time.Second))
 	granted, err := e.client.Grant(ctx, int64((life+reuse+time.Second-1)/time.Second))
 	if err != nil {
-		return 0, fmt.Errorf("etcd: no lease: %w", err)
+		return 0, e.plain(err)
 	}
 	e.leases.mu.Lock()
 	defer e.leases.mu.Unlock()

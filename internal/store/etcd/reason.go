@@ -9,9 +9,6 @@ import (
 	"net"
 	"net/url"
 	"time"
-
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // reasonTimeout bounds the look for the reason why a member does not answer.
@@ -77,24 +74,6 @@ func (e *Engine) tryConnection(ctx context.Context, member string) error {
 	// The other end refuses the client's certificate after the handshake.
 	if _, err := secured.Read(make([]byte, 1)); err != nil && isRemote(err) {
 		return err
-	}
-	return nil
-}
-
-// mayWrite finds out whether the user of the client may write the keys, by a write that is never made:
-// etcd refuses the transaction before it looks at the comparison.
-func (e *Engine) mayWrite(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
-	defer cancel()
-	place := e.cfg.Prefix + "/capstan/write" // no key of the form
-	_, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(place), "<", 0)).Then(clientv3.OpPut(place, "")).Commit()
-	switch {
-	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return fmt.Errorf("etcd: this server may not write below %s/: give the user of --etcd-certfile the right to read and write there", e.cfg.Prefix)
-	case errors.Is(err, rpctypes.ErrNoSpace): // it goes on when there is space
-		return nil
-	case err != nil:
-		return e.plain(err)
 	}
 	return nil
 }

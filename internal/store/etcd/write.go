@@ -299,7 +299,8 @@ func (w *writing) close() {
 func (e *Engine) plain(err error) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace), errors.Is(err, rpctypes.ErrGRPCNoSpace):
-		return fmt.Errorf("%w: etcd has raised the alarm NOSPACE: compact and defragment it, then disarm the alarm", store.ErrFull)
+		e.space.lacks()
+		return errNoSpace
 	case errors.Is(err, clientv3.ErrNoAvailableEndpoints):
 		return fmt.Errorf("etcd: no member answers: %w", err)
 	}
