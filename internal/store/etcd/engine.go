@@ -72,6 +72,9 @@ type Engine struct {
 	space   space
 	nudges  chan struct{} // from reads that wait for a revision
 
+	suspicions chan struct{} // that a member does not answer
+	renewals   chan struct{} // of the watch
+
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when follow has ended
 	chores  sync.WaitGroup
@@ -84,9 +87,10 @@ var _ store.Store = (*Engine)(nil)
 // dialTimeout bounds the connection to a member, keepAlive finds dead connections.
 const (
 	dialTimeout      = 5 * time.Second
-	keepAlive        = 30 * time.Second
-	keepAliveTimeout = 10 * time.Second
+	keepAlive        = 10 * time.Second // the least one
+	keepAliveTimeout = 3 * time.Second
 	usualTimeout     = 5 * time.Second
+	writeTimeout     = 2500 * time.Millisecond // where etcd has several members
 )
 
 // Open connects to etcd and follows it into the replica. It returns when the replica has the state
@@ -113,6 +117,9 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	go e.follow(following)
 	e.chores.Go(func() { e.compact(following, cfg.Compaction) })
 	e.chores.Go(func() { e.awaitSpace(following) })
+	if e.several() {
+		e.chores.Go(func() { e.guardMembers(following) })
+	}
 	if cfg.SizeInterval > 0 {
 		for _, member := range cfg.Endpoints {
 			e.chores.Go(func() { e.measure(following, member) })
@@ -143,7 +150,8 @@ func connect(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: the URLs of its members are wrong: %w", err)
 	}
-	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), space: space{filled: make(chan struct{}, 1)}, stopped: make(chan struct{})}, nil
+	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), suspicions: make(chan struct{}, 1), renewals: make(chan struct{}, 1),
+		space: space{filled: make(chan struct{}, 1)}, stopped: make(chan struct{})}, nil
 }
 
 // greeting is the answer of etcd to the first questions.
@@ -155,8 +163,11 @@ type greeting struct {
 
 // greet asks etcd who it is. One member that answers is enough.
 func (e *Engine) greet(ctx context.Context) (at greeting, err error) {
+	if e.several() {
+		e.chooseMembers(ctx)
+	}
 	var failures []error
-	for _, member := range e.cfg.Endpoints {
+	for _, member := range e.client.Endpoints() {
 		if at, err = e.greetMember(ctx, member); err == nil {
 			return at, nil
 		}

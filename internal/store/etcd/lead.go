@@ -43,16 +43,20 @@ func (e *Engine) Lead(ctx context.Context, task string, do func(context.Context)
 
 // leadOnce leads until the lease is lost, or waits until another server's lead ends.
 func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Context)) error {
-	lease, err := e.client.Grant(ctx, leadTime)
+	leases := clientv3.NewLease(e.client) // with a stream of its own, which is not that to a member that hangs
+	defer func() { _ = leases.Close() }()
+	lease, err := e.grant(ctx, leases, leadTime)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = e.client.Revoke(last, lease.ID) // else the lease ends by itself
+		_, _ = leases.Revoke(last, lease.ID) // else the lease ends by itself
 	}()
-	answer, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(place), "=", 0)).
+	bounded, cancel := context.WithTimeout(ctx, e.writeTimeout())
+	defer cancel()
+	answer, err := e.client.Txn(bounded).If(clientv3.Compare(clientv3.CreateRevision(place), "=", 0)).
 		Then(clientv3.OpPut(place, "", clientv3.WithLease(lease.ID))).Commit()
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Con
 	if !answer.Succeeded {
 		return e.awaitEnd(ctx, place, answer.Header.Revision+1)
 	}
-	alive, err := e.client.KeepAlive(ctx, lease.ID)
+	alive, err := leases.KeepAlive(ctx, lease.ID)
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func leads(ctx context.Context, compared []clientv3.Cmp) ([]clientv3.Cmp, *lead)
 
 // lasts asks whether a lead lasts.
 func (e *Engine) lasts(ctx context.Context, l *lead) error {
-	answer, err := e.client.Get(ctx, l.place, clientv3.WithKeysOnly())
+	answer, err := e.ask(ctx, l.place, clientv3.WithKeysOnly())
 	if err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}

@@ -112,13 +112,15 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 		return nil, false, store.ErrClosed
 	}
 	defer e.writing.leave()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout) // to know whether it was made
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.writeTimeout()) // to know whether it was made
 	defer cancel()
 	if e.other.Load() {
 		return nil, false, errOther
 	}
 	had, begin := e.replica.Current(), time.Now()
+	stop := e.overdue()
 	answer, err := e.client.Txn(ctx).If(compared...).Then(operations...).Else(otherwise...).Commit()
+	stop()
 	e.observe(keys, writes, time.Since(begin))
 	if err != nil {
 		return nil, false, e.plain(err)
@@ -201,7 +203,7 @@ func (e *Engine) stale(ctx context.Context, keys []string, entries []store.Entry
 		if entries[i].Key == "" || !e.cfg.Form.Varies(key) {
 			continue
 		}
-		answer, err := e.client.Get(ctx, e.place(key))
+		answer, err := e.ask(ctx, e.place(key))
 		if err != nil {
 			return nil, e.plain(err)
 		}
