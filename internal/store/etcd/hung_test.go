@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,7 @@ import (
 const longestOutage = 3 * time.Second
 
 // TestHungMember: a member of etcd that hangs, each one in turn, stops reads and writes for a moment
-// only. No read is stale, and no write is lost.
+// only. No read is stale, no write is lost, and the lead among servers lasts, or begins anew.
 func TestHungMember(t *testing.T) {
 	members := etcdtest.Cluster(t, 3)
 	var urls []string
@@ -30,12 +31,25 @@ func TestHungMember(t *testing.T) {
 	for range 2 {
 		engines = append(engines, openWith(t, urls[0], func(c *etcd.Config) { c.Endpoints = urls }))
 	}
+	ctx, stop := context.WithCancel(t.Context())
+	var leads atomic.Bool
+	var leading sync.WaitGroup
+	leading.Go(func() {
+		engines[1].Lead(ctx, "task", func(led context.Context) {
+			leads.Store(true)
+			<-led.Done()
+			leads.Store(false)
+		})
+	})
+	defer leading.Wait()
+	defer stop()
 	w := work{t: t, writer: engines[0]}
 	for i, m := range members {
 		if err := m.Pause(); err != nil {
 			t.Fatal(err)
 		}
 		w.run(engines)
+		soon(t, longestOutage, "the server leads", leads.Load)
 		opened := time.Now()
 		third, err := etcd.Open(t.Context(), etcd.Config{Endpoints: urls, Prefix: "/registry", Form: raw{}, Replica: store.Config{Dir: "replica", FS: vfs.NewMem()}})
 		if took := time.Since(opened); err != nil || took > longestOutage {
@@ -54,6 +68,17 @@ func TestHungMember(t *testing.T) {
 	w.run(engines)
 }
 
+// soon waits for something that has to be so within a time.
+func soon(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Errorf("not within %v: %s", within, what)
+			return
+		}
+	}
+}
+
 // work counts in a key, and compares what servers read with it.
 type work struct {
 	t                      *testing.T
@@ -63,7 +88,7 @@ type work struct {
 
 // run works for a while.
 func (w *work) run(readers []*etcd.Engine) {
-	end := time.Now().Add(5 * time.Second)
+	end := time.Now().Add(3 * time.Second)
 	var all sync.WaitGroup
 	all.Go(func() {
 		for time.Now().Before(end) {

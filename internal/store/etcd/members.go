@@ -50,8 +50,8 @@ func (e *Engine) overdue() (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// ask reads a key, or no more than its count. It is asked again as long as there is no answer; the
-// first answer counts.
+// ask reads a key. Where etcd has several members it is asked again as long as there is no answer, and
+// the first answer counts.
 func (e *Engine) ask(ctx context.Context, place string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 	defer cancel()
@@ -65,10 +65,14 @@ func (e *Engine) ask(ctx context.Context, place string, options ...clientv3.OpOp
 			response, err := e.client.Get(ctx, place, options...)
 			answers <- answer{response, err}
 		}()
+		var again <-chan time.Time
+		if e.several() {
+			again = time.After(soon)
+		}
 		select {
 		case a := <-answers:
 			return a.response, a.err
-		case <-time.After(soon):
+		case <-again:
 			e.suspect()
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
@@ -253,11 +251,7 @@ func TestWatchOfSharedRevision(t *testing.T) {
 // object, also as it is, has the form of the server that makes it.
 func TestMediaTypes(t *testing.T) {
 	url := harness.Etcd(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	etcd := client(t, url)
 	forms := map[string]string{codec.BinaryMedia: "k8s\x00", "application/json": "{", "application/yaml": "apiVersion: v1\n"}
 	servers := map[string]*harness.Server{}
 	for media := range forms {
@@ -269,7 +263,7 @@ func TestMediaTypes(t *testing.T) {
 	check := func(media string) {
 		t.Helper()
 		for _, place := range []string{"/registry/services/specs/default/a", "/registry/ranges/serviceips"} {
-			answer, err := client.Get(t.Context(), place)
+			answer, err := etcd.Get(t.Context(), place)
 			if err != nil || len(answer.Kvs) != 1 || !bytes.HasPrefix(answer.Kvs[0].Value, []byte(forms[media])) {
 				t.Errorf("%s by the server of %s: %v %v", place, media, answer, err)
 			}
@@ -297,11 +291,7 @@ func TestMediaTypes(t *testing.T) {
 // object as it is writes the object with the newest key.
 func TestKeyGoesOutOfUse(t *testing.T) {
 	url := harness.Etcd(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	etcd := client(t, url)
 	start := func(keys string) *harness.Server {
 		file := filepath.Join(t.TempDir(), "encryption.yaml")
 		text := "{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [{resources: [secrets], providers: [{aescbc: {keys: [" + keys + "]}}]}]}"
@@ -315,7 +305,7 @@ func TestKeyGoesOutOfUse(t *testing.T) {
 	}
 	writtenWith := func(key string) int64 {
 		t.Helper()
-		answer, err := client.Get(t.Context(), "/registry/secrets/default/a")
+		answer, err := etcd.Get(t.Context(), "/registry/secrets/default/a")
 		if err != nil || len(answer.Kvs) != 1 || !bytes.HasPrefix(answer.Kvs[0].Value, []byte("k8s:enc:aescbc:v1:"+key+":")) {
 			t.Fatalf("%v %v, want the key %s", answer, err, key)
 		}
