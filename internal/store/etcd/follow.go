@@ -57,6 +57,10 @@ func (e *Engine) follow(ctx context.Context) {
 func (e *Engine) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(clientv3.WithRequireLeader(ctx))
 	defer cancel(nil)
+	select {
+	case <-e.renewals: // this watch is the new one
+	default:
+	}
 	watcher := clientv3.NewWatcher(e.client) // with a stream of its own, perhaps to another member than before
 	defer func() { _ = watcher.Close() }()
 	var heard atomic.Int64

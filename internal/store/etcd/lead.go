@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // leadTime is the time in seconds after which etcd ends the lead of a server that is not heard of.
 const leadTime = 3
+
+// leadPause is the time between questions whether the lead of another server has ended.
+const leadPause = 500 * time.Millisecond
 
 // ErrLost: a write of a server that does not lead any more.
 var ErrLost = errors.New("etcd: this server does not lead any more; nothing was written")
@@ -62,7 +64,7 @@ func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Con
 		return err
 	}
 	if !answer.Succeeded {
-		return e.awaitEnd(ctx, place, answer.Header.Revision+1)
+		return e.awaitEnd(ctx, place)
 	}
 	alive, err := leases.KeepAlive(ctx, lease.ID)
 	if err != nil {
@@ -79,21 +81,20 @@ func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Con
 	return nil
 }
 
-// awaitEnd waits until a key is deleted.
-func (e *Engine) awaitEnd(ctx context.Context, place string, from int64) error {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	defer cancel()
-	for r := range e.client.Watch(ctx, place, clientv3.WithRev(from)) {
-		if err := r.Err(); err != nil {
+// awaitEnd waits until a key is gone. It asks for the key, since a watch at a member that hangs would
+// not end.
+func (e *Engine) awaitEnd(ctx context.Context, place string) error {
+	for {
+		answer, err := e.ask(ctx, place, clientv3.WithCountOnly())
+		if err != nil || answer.Count == 0 {
 			return err
 		}
-		for _, event := range r.Events {
-			if event.Type == mvccpb.DELETE {
-				return nil
-			}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(leadPause):
 		}
 	}
-	return ctx.Err()
 }
 
 // leads adds to the comparisons of a transaction that the lead of the context lasts.

@@ -9,11 +9,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A member of etcd that hangs keeps its connections: whatever the client sends it has no answer, until
-// the client's keepalive finds out. So a question without an answer is asked again, which the client
-// does at another member, and the members that do not answer are left out until they do. A write is
-// not repeated: it may have been made.
-
 const (
 	// soon is the time after which a question without an answer is asked again, and the members are
 	// looked at.
