@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
+	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 func TestConfigDefaultsAreValid(t *testing.T) {
@@ -46,7 +48,11 @@ func TestSetDefaults(t *testing.T) {
 func TestValidateSaysAllThatIsWrong(t *testing.T) {
 	base := Config{InMemory: true}
 	for want, change := range map[string]func(*Config){
-		"data directory":            func(c *Config) { c.InMemory = false },
+		"data directory": func(c *Config) { c.InMemory = false },
+		"no form of objects": func(c *Config) {
+			c.InMemory, c.DataDir, c.EtcdServers, c.StorageMediaType = false, "d", []string{"http://a"}, "application/xml"
+			c.OpenEtcd = func(context.Context, shared.Config) (shared.Store, error) { return nil, nil }
+		},
 		"bind address":              func(c *Config) { c.BindAddress = "localhost" },
 		"--secure-port":             func(c *Config) { c.SecurePort = 65536 },
 		"serving certificate":       func(c *Config) { c.TLSCertFile = "x" },

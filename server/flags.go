@@ -120,10 +120,14 @@ func (c *Config) addEtcdFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.EtcdCertFile, "etcd-certfile", c.EtcdCertFile, "certificate by which etcd knows this server, PEM")
 	fs.StringVar(&c.EtcdKeyFile, "etcd-keyfile", c.EtcdKeyFile, "private key of --etcd-certfile, PEM")
 	fs.StringVar(&c.EtcdPrefix, "etcd-prefix", c.EtcdPrefix, "beginning of the keys of the cluster in etcd")
+	fs.StringVar(&c.StorageMediaType, "storage-media-type", c.StorageMediaType,
+		"form in which built-in objects are written to etcd: the binary one of the default, application/json or application/yaml; all are read")
 	fs.Var((*negated)(&c.InconsistentAuthorization), "consistent-authorization",
 		"decide on each request by rights, policies and quotas that include all that other servers on the etcd have acknowledged before")
 	fs.Lookup("consistent-authorization").NoOptDefVal = "true"
 	fs.Var((*lasting)(&c.EtcdCompactionInterval), "etcd-compaction-interval", "time between compactions of etcd; 0 for none")
+	fs.Var((*lasting)(&c.EtcdCountPeriod), "etcd-count-metric-poll-period", "time after which the objects in etcd are counted again for the metrics; 0 for not at all")
+	fs.Var((*lasting)(&c.EtcdSizeInterval), "etcd-db-metric-poll-interval", "time between questions to the members of etcd for the size of their database, for the metrics; 0 for none")
 	fs.Var((*seconds)(&c.LeaseReuseDuration), "lease-reuse-duration-seconds", "seconds in which events get the same lease of etcd")
 }
 

@@ -48,6 +48,8 @@ func TestFlags(t *testing.T) {
 		{"--event-ttl=0", func(c *Config) bool { return c.EventTTL == -1 }},
 		{"--event-ttl=2h", func(c *Config) bool { return c.EventTTL == 2*time.Hour }},
 		{"--tls-sni-cert-key=a,b:c,d --tls-sni-cert-key e,f", func(c *Config) bool { return slices.Equal(c.TLSSNICertKeys, []string{"a,b:c,d", "e,f"}) }},
+		{"--etcd-prefix=b", func(c *Config) bool { return c.EtcdCountPeriod == time.Minute && c.EtcdSizeInterval == 30*time.Second }},
+		{"--etcd-prefix=b --etcd-count-metric-poll-period=0 --etcd-db-metric-poll-interval=0", func(c *Config) bool { return c.EtcdCountPeriod < 0 && c.EtcdSizeInterval < 0 }},
 		{"--write-kubeconfig=k --in-memory", func(c *Config) bool { return c.KubeconfigFile == "k" && c.InMemory }},
 	} {
 		cfg, _, err := parse(c.line)

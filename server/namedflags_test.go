@@ -84,7 +84,7 @@ func TestWarnedFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"--storage-backend=etcd3 --watch-cache=false":                                                   "--storage-backend --watch-cache: these flags have no effect on this server",
 		"--etcd-servers=http://a --in-memory":                                                           "--etcd-servers: these flags have no effect with --in-memory=true",
-		"--etcd-prefix=/a --lease-reuse-duration-seconds=9":                                             "--etcd-prefix --lease-reuse-duration-seconds: these flags have no effect without --etcd-servers",
+		"--etcd-prefix=/a --lease-reuse-duration-seconds=9 --storage-media-type=application/json":       "--etcd-prefix --lease-reuse-duration-seconds --storage-media-type: these flags have no effect without --etcd-servers",
 		"--experimental-logging-sanitization":                                                           "--experimental-logging-sanitization: the log never has secrets, and nodes are reached by https only: these flags change neither",
 		"--authentication-token-webhook-cache-ttl=1m":                                                   "--authentication-token-webhook-cache-ttl: these flags have no effect without --authentication-token-webhook-config-file",
 		"--authentication-token-webhook-version=v1":                                                     "--authentication-token-webhook-version: these flags have no effect without --authentication-token-webhook-config-file",

@@ -60,11 +60,12 @@ func (s *Server) openStore(ctx context.Context) error {
 // openShared opens the store in etcd, with a replica in the data directory.
 func (s *Server) openShared(ctx context.Context, replica store.Config, kinds stored.Kinds) error {
 	replica.Dir += "-replica" // the name of a store of the server's own is not used
-	figures, count := metrics.NewEtcd()
+	figures := metrics.NewEtcd()
 	config := shared.Config{Settings: s.cfg.Etcd, Catalog: s.catalog, Form: kinds.Form(), Cipher: s.cipher, Replica: replica, Logger: s.log,
 		Observe: func(operation, key string, took time.Duration) {
-			count(operation, strings.TrimSuffix(catalog.KeyPrefix(key), "/"), took)
+			figures.Request(operation, strings.TrimSuffix(catalog.KeyPrefix(key), "/"), took)
 		},
+		Size: figures.Size,
 		Lives: func(key string) time.Duration {
 			if t := s.catalog.Snapshot().Type(key); t != nil && t.Stored != nil && t.Stored.Expires {
 				return s.cfg.EventTTL
@@ -142,30 +143,35 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 
 // openMetrics makes the metrics of the server and its store.
 func (s *Server) openMetrics() {
+	period := s.cfg.Seams.Durations.Counts
+	if s.sharing != nil {
+		period = s.cfg.EtcdCountPeriod
+	}
 	s.metrics = metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
-		Objects: s.countObjects, CountsAge: s.cfg.Seams.Durations.Counts, Stats: s.engine.Stats, Features: s.features})
+		Objects: s.countObjects, CountsAge: period, Stats: s.engine.Stats, Features: s.features})
 	if s.sharing != nil {
 		s.metrics.Add(s.sharing.Figures)
 	}
 }
 
-// countObjects counts the objects of every resource; nil when that fails.
+// countObjects counts the objects of every resource; -1 for those that cannot be counted.
 func (s *Server) countObjects() map[string]int64 {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.RequestTimeout)
 	defer cancel()
-	reader, err := s.store.At(ctx, s.store.Current())
-	if err != nil {
-		return nil
+	reader, failed := s.store.At(ctx, s.store.Current())
+	if failed == nil {
+		defer reader.Close()
 	}
-	defer reader.Close()
 	all := map[string]int64{}
 	for t := range s.catalog.Snapshot().Types() {
 		if t.Stored == nil {
 			continue
 		}
-		n, err := reader.Count(ctx, t.Prefix, "")
-		if err != nil {
-			return nil
+		n := int64(-1)
+		if failed == nil {
+			if counted, err := reader.Count(ctx, t.Prefix, ""); err == nil {
+				n = counted
+			}
 		}
 		all[t.Stored.GroupResource().String()] = n
 	}

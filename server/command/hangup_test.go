@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"io"
 	"os"
 	"os/exec"
@@ -20,7 +21,7 @@ import (
 // before the first one of Main.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-") {
-		os.Exit(m.Run())
+		os.Exit(etcdtest.Run(m))
 	}
 	fmt.Println("initialized")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')

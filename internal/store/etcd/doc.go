@@ -16,6 +16,15 @@
 // replace it. Its refusal, or its decision to write nothing, is compared with nothing. So it runs
 // again on a state that is known to be new before it counts.
 //
+// # Members that hang
+//
+// A member of etcd that hangs keeps its connections: whatever the client sends it has no answer, until
+// the client's keepalive finds out. So where etcd has several members a question without an answer is
+// asked again, which the client does at another member, and the members that do not answer are left
+// out until they do (members.go). A write is not repeated: it may have been made, or may be made when
+// the member goes on. The watch begins anew when a member is left out, or says nothing though a read
+// waits (follow.go).
+//
 // # The replica is a cache
 //
 // Its folder may be deleted. With it a server that starts asks etcd only for what it missed. If etcd

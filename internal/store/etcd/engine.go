@@ -35,13 +35,15 @@ type Config struct {
 	Lives func(key string) time.Duration
 	// Reuse is the time in which such values get the same lease. 0 means a minute.
 	Reuse time.Duration
-	// Encrypted reports whether the value of a key may be encrypted; nil means that none is.
-	Encrypted func(key string) bool
 	// Observe receives the operation of each request to etcd (get, create, update, delete, or
 	// txn for several), its key ("" for none), and its time. nil means nobody does.
 	Observe func(operation, key string, took time.Duration)
 	// Compaction is the time between compactions of etcd's history; 0 means that others compact.
 	Compaction time.Duration
+	// Size receives the bytes of the database of each member, once in each SizeInterval; 0 means
+	// that no member is asked.
+	Size         func(member string, bytes int64)
+	SizeInterval time.Duration
 	// Replica is the place of the replica, and its bounds.
 	Replica store.Config
 	// Timeout bounds one question to etcd. 0 means 5 s.
@@ -63,12 +65,16 @@ type Engine struct {
 	newest      newest
 	writing     writing
 	unreadables unreadables
+	space       space
 	leases      leases
 	present     atomic.Int64 // the lease of the record of this server
 	cluster     uint64       // of etcd
 	other       atomic.Bool  // another etcd answers, or an older state of it
 	health      health
 	nudges      chan struct{} // from reads that wait for a revision
+
+	suspicions chan struct{} // that a member does not answer
+	renewals   chan struct{} // of the watch
 
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when follow has ended
@@ -82,9 +88,10 @@ var _ store.Store = (*Engine)(nil)
 // dialTimeout bounds the connection to a member, keepAlive finds dead connections.
 const (
 	dialTimeout      = 5 * time.Second
-	keepAlive        = 30 * time.Second
-	keepAliveTimeout = 10 * time.Second
+	keepAlive        = 10 * time.Second // the least one
+	keepAliveTimeout = 3 * time.Second
 	usualTimeout     = 5 * time.Second
+	writeTimeout     = 2500 * time.Millisecond // where etcd has several members
 )
 
 // Open connects to etcd and follows it into the replica. It returns when the replica has the state
@@ -97,6 +104,9 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	at, err := e.greet(ctx)
 	if err == nil {
+		err = e.mayWrite(ctx)
+	}
+	if err == nil {
 		err = e.openReplica(ctx, at)
 	}
 	if err != nil {
@@ -107,6 +117,15 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e.stop = stop
 	go e.follow(following)
 	e.chores.Go(func() { e.compact(following, cfg.Compaction) })
+	e.chores.Go(func() { e.awaitSpace(following) })
+	if e.several() {
+		e.chores.Go(func() { e.guardMembers(following) })
+	}
+	if cfg.SizeInterval > 0 {
+		for _, member := range cfg.Endpoints {
+			e.chores.Go(func() { e.measure(following, member) })
+		}
+	}
 	if err := e.reach(ctx, at.revision); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -124,9 +143,6 @@ func connect(cfg Config) (*Engine, error) {
 	if cfg.Observe == nil {
 		cfg.Observe = func(string, string, time.Duration) {}
 	}
-	if cfg.Encrypted == nil {
-		cfg.Encrypted = func(string) bool { return false }
-	}
 	if cfg.Reuse == 0 {
 		cfg.Reuse = time.Minute
 	}
@@ -135,7 +151,8 @@ func connect(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: the URLs of its members are wrong: %w", err)
 	}
-	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), stopped: make(chan struct{})}, nil
+	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), suspicions: make(chan struct{}, 1), renewals: make(chan struct{}, 1),
+		space: space{filled: make(chan struct{}, 1)}, stopped: make(chan struct{})}, nil
 }
 
 // greeting is the answer of etcd to the first questions.
@@ -147,8 +164,11 @@ type greeting struct {
 
 // greet asks etcd who it is. One member that answers is enough.
 func (e *Engine) greet(ctx context.Context) (at greeting, err error) {
+	if e.several() {
+		e.chooseMembers(ctx)
+	}
 	var failures []error
-	for _, member := range e.cfg.Endpoints {
+	for _, member := range e.client.Endpoints() {
 		if at, err = e.greetMember(ctx, member); err == nil {
 			return at, nil
 		}
@@ -159,19 +179,19 @@ func (e *Engine) greet(ctx context.Context) (at greeting, err error) {
 
 // greetMember asks one member, and refuses it if it is too old.
 func (e *Engine) greetMember(ctx context.Context, member string) (greeting, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
+	asked, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 	defer cancel()
-	status, err := e.client.Status(ctx, member)
+	status, err := e.client.Status(asked, member)
 	if err != nil {
-		return greeting{}, fmt.Errorf("etcd: %s does not answer: %w; compare its URL, the authorities of its certificate, and the certificate of the client", member, err)
+		return greeting{}, e.unanswered(ctx, member, err)
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(status.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 5 {
 		return greeting{}, fmt.Errorf("etcd: %s is of release %q; 3.5 is the oldest one that works", member, status.Version)
 	}
-	now, err := e.client.Get(ctx, e.cfg.Prefix+"/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	now, err := e.client.Get(asked, e.cfg.Prefix+"/", clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
-		return greeting{}, fmt.Errorf("etcd: keys below %s cannot be read: %w", e.cfg.Prefix, err)
+		return greeting{}, fmt.Errorf("etcd: keys below %s/ cannot be read: %w; compare the rights of the user of --etcd-certfile", e.cfg.Prefix, err)
 	}
 	source := strings.TrimSpace(fmt.Sprintf("%016x %s %s", now.Header.ClusterId, e.cfg.Prefix, e.cfg.FormID))
 	return greeting{now.Header.ClusterId, source, uint64(now.Header.Revision)}, nil
@@ -303,6 +323,9 @@ func (e *Engine) Subscribe(turn store.Turn, fn func(store.Batch)) (current uint6
 func (e *Engine) Healthy() error {
 	if e.other.Load() {
 		return errOther
+	}
+	if e.space.full.Load() {
+		return errors.Join(errNoSpace, e.replica.Healthy(), e.health.failure())
 	}
 	return errors.Join(e.replica.Healthy(), e.health.failure())
 }

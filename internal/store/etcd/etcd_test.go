@@ -40,6 +40,8 @@ func (raw) Decode(key string, data []byte) (v store.Value, err error) {
 	return v, err
 }
 
+func (raw) Varies(string) bool { return false }
+
 func (raw) Stale(string, []byte) bool { return false }
 
 // Last takes the revision out of a body again, which stands in quotes at its end.

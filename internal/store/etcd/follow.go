@@ -1,10 +1,12 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -17,6 +19,12 @@ const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = 2 * time.Second
 )
+
+// silence is the time for which a member of several may say nothing on a watch that is asked.
+const silence = 2 * soon
+
+// errSilent: the member that the watch is at may hang.
+var errSilent = errors.New("etcd: a member does not answer; the watch goes on at another one")
 
 // errCompacted: etcd no longer has the changes that the replica lacks.
 var errCompacted = errors.New("etcd: the changes since the replica's revision are compacted")
@@ -47,17 +55,25 @@ func (e *Engine) follow(ctx context.Context) {
 
 // watch follows one watch of etcd to its end. The watch has no revision twice and none in parts.
 func (e *Engine) watch(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	defer cancel()
-	go e.askForProgress(ctx)
-	events := e.client.Watch(ctx, e.cfg.Prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(int64(e.replica.Current())+1),
+	ctx, cancel := context.WithCancelCause(clientv3.WithRequireLeader(ctx))
+	defer cancel(nil)
+	select {
+	case <-e.renewals: // this watch is the new one
+	default:
+	}
+	watcher := clientv3.NewWatcher(e.client) // with a stream of its own, perhaps to another member than before
+	defer func() { _ = watcher.Close() }()
+	var heard atomic.Int64
+	go e.askForProgress(ctx, watcher, &heard, cancel)
+	events := watcher.Watch(ctx, e.cfg.Prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(int64(e.replica.Current())+1),
 		clientv3.WithFragment(), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
 	for r := range events {
+		heard.Add(1)
 		switch err := r.Err(); {
 		case r.CompactRevision > 0:
 			return errCompacted
 		case err != nil:
-			return err
+			return cmp.Or(context.Cause(ctx), err)
 		case r.IsProgressNotify():
 			e.replica.Advance(uint64(r.Header.Revision))
 		case len(r.Events) > 0:
@@ -69,19 +85,31 @@ func (e *Engine) watch(ctx context.Context) error {
 		}
 		e.health.follows()
 	}
-	return errors.New("etcd: the watch has ended")
+	return cmp.Or(context.Cause(ctx), errors.New("etcd: the watch has ended"))
 }
 
 // askForProgress has etcd tell, when a read waits, the revision up to which the watch has all
-// changes. It ends with the watch.
-func (e *Engine) askForProgress(ctx context.Context) {
-	for {
+// changes. It ends with the watch, which it ends when etcd is silent: heard counts what etcd says.
+func (e *Engine) askForProgress(ctx context.Context, watcher clientv3.Watcher, heard *atomic.Int64, end context.CancelCauseFunc) {
+	var asked time.Time // for the first time since something was heard
+	for last := int64(0); ; {
 		select {
 		case <-ctx.Done():
 			return
+		case <-e.renewals:
+			end(errSilent)
+			return
 		case <-e.nudges:
-			_ = e.client.RequestProgress(ctx) // the read asks again
 		}
+		switch now := heard.Load(); {
+		case asked.IsZero() || now != last:
+			asked, last = time.Now(), now
+		case e.several() && time.Since(asked) > silence:
+			e.suspect()
+			end(errSilent)
+			return
+		}
+		_ = watcher.RequestProgress(ctx) // the read asks again
 	}
 }
 

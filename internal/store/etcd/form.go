@@ -12,7 +12,9 @@ type Form interface {
 	Encode(key string, v store.Value) ([]byte, error)
 	// Decode makes a value of the bytes that etcd keeps, with RevisionAt.
 	Decode(key string, data []byte) (store.Value, error)
-	// Stale reports whether the bytes would be encrypted in another way today.
+	// Varies reports whether the value of a key may be Stale.
+	Varies(key string) bool
+	// Stale reports whether the bytes would be written or encrypted in another way today.
 	Stale(key string, data []byte) bool
 	// Last is the final state of a deleted key: the value of its last entry, with RevisionAt.
 	Last(e store.Entry) (store.Value, error)

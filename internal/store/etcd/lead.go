@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // leadTime is the time in seconds after which etcd ends the lead of a server that is not heard of.
 const leadTime = 3
+
+// leadPause is the time between questions whether the lead of another server has ended.
+const leadPause = 500 * time.Millisecond
 
 // ErrLost: a write of a server that does not lead any more.
 var ErrLost = errors.New("etcd: this server does not lead any more; nothing was written")
@@ -32,7 +34,7 @@ func (e *Engine) Lead(ctx context.Context, task string, do func(context.Context)
 	place := e.cfg.Prefix + "/capstan/leads/" + task // no key of the form
 	for ctx.Err() == nil {
 		if err := e.leadOnce(ctx, place, do); err != nil && ctx.Err() == nil {
-			e.cfg.Logger.Warn("etcd: this server cannot try to lead, and tries again", "task", task, "error", err)
+			e.cfg.Logger.Warn("etcd: this server cannot try to lead, and tries again", "task", task, "error", e.plain(err))
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
@@ -43,24 +45,28 @@ func (e *Engine) Lead(ctx context.Context, task string, do func(context.Context)
 
 // leadOnce leads until the lease is lost, or waits until another server's lead ends.
 func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Context)) error {
-	lease, err := e.client.Grant(ctx, leadTime)
+	leases := clientv3.NewLease(e.client) // with a stream of its own, which is not that to a member that hangs
+	defer func() { _ = leases.Close() }()
+	lease, err := e.grant(ctx, leases, leadTime)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = e.client.Revoke(last, lease.ID) // else the lease ends by itself
+		_, _ = leases.Revoke(last, lease.ID) // else the lease ends by itself
 	}()
-	answer, err := e.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(place), "=", 0)).
+	bounded, cancel := context.WithTimeout(ctx, e.writeTimeout())
+	defer cancel()
+	answer, err := e.client.Txn(bounded).If(clientv3.Compare(clientv3.CreateRevision(place), "=", 0)).
 		Then(clientv3.OpPut(place, "", clientv3.WithLease(lease.ID))).Commit()
 	if err != nil {
 		return err
 	}
 	if !answer.Succeeded {
-		return e.awaitEnd(ctx, place, answer.Header.Revision+1)
+		return e.awaitEnd(ctx, place)
 	}
-	alive, err := e.client.KeepAlive(ctx, lease.ID)
+	alive, err := leases.KeepAlive(ctx, lease.ID)
 	if err != nil {
 		return err
 	}
@@ -75,21 +81,20 @@ func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Con
 	return nil
 }
 
-// awaitEnd waits until a key is deleted.
-func (e *Engine) awaitEnd(ctx context.Context, place string, from int64) error {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	defer cancel()
-	for r := range e.client.Watch(ctx, place, clientv3.WithRev(from)) {
-		if err := r.Err(); err != nil {
+// awaitEnd waits until a key is gone. It asks for the key, since a watch at a member that hangs would
+// not end.
+func (e *Engine) awaitEnd(ctx context.Context, place string) error {
+	for {
+		answer, err := e.ask(ctx, place, clientv3.WithCountOnly())
+		if err != nil || answer.Count == 0 {
 			return err
 		}
-		for _, event := range r.Events {
-			if event.Type == mvccpb.DELETE {
-				return nil
-			}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(leadPause):
 		}
 	}
-	return ctx.Err()
 }
 
 // leads adds to the comparisons of a transaction that the lead of the context lasts.
@@ -103,7 +108,7 @@ func leads(ctx context.Context, compared []clientv3.Cmp) ([]clientv3.Cmp, *lead)
 
 // lasts asks whether a lead lasts.
 func (e *Engine) lasts(ctx context.Context, l *lead) error {
-	answer, err := e.client.Get(ctx, l.place, clientv3.WithKeysOnly())
+	answer, err := e.ask(ctx, l.place, clientv3.WithKeysOnly())
 	if err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}

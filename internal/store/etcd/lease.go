@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -41,9 +40,9 @@ func (e *Engine) lease(ctx context.Context, life time.Duration) (clientv3.LeaseI
 		return s.id, nil
 	}
 	reuse := min(e.cfg.Reuse, max(life/20, time.Second))
-	granted, err := e.client.Grant(ctx, int64((life+reuse+time.Second-1)/time.Second))
+	granted, err := e.grant(ctx, e.client, int64((life+reuse+time.Second-1)/time.Second))
 	if err != nil {
-		return 0, fmt.Errorf("etcd: no lease: %w", err)
+		return 0, e.plain(err)
 	}
 	e.leases.mu.Lock()
 	defer e.leases.mu.Unlock()
@@ -52,4 +51,12 @@ func (e *Engine) lease(ctx context.Context, life time.Duration) (clientv3.LeaseI
 	}
 	e.leases.all[life] = shared{granted.ID, now.Add(reuse), 1}
 	return granted.ID, nil
+}
+
+// grant asks for a lease of a time in seconds.
+func (e *Engine) grant(ctx context.Context, from clientv3.Lease, seconds int64) (*clientv3.LeaseGrantResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.writeTimeout())
+	defer cancel()
+	defer e.overdue()()
+	return from.Grant(ctx, seconds)
 }

@@ -85,10 +85,8 @@ func (e *Engine) revision() (uint64, error) {
 		return 0, store.ErrClosed
 	default:
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.Timeout)
-	defer cancel()
 	had, begin := e.replica.Current(), time.Now()
-	r, err := e.client.Get(ctx, e.cfg.Prefix, clientv3.WithCountOnly())
+	r, err := e.ask(context.Background(), e.cfg.Prefix+"/", clientv3.WithCountOnly())
 	e.cfg.Observe("get", "", time.Since(begin))
 	if err != nil {
 		return 0, e.plain(err)

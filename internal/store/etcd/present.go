@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -26,7 +25,7 @@ func (e *Engine) Present(ctx context.Context, name string, endpoints store.Value
 	defer cancel()
 	lease, err := e.client.Grant(ctx, presentTime)
 	if err != nil {
-		return nil, fmt.Errorf("etcd: no lease: %w", err)
+		return nil, e.plain(err)
 	}
 	before := clientv3.LeaseID(e.present.Swap(int64(lease.ID)))
 	place := e.cfg.Prefix + presentPlace

@@ -100,13 +100,15 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 		return nil, false, store.ErrClosed
 	}
 	defer e.writing.leave()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout) // to know whether it was made
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.writeTimeout()) // to know whether it was made
 	defer cancel()
 	if e.other.Load() {
 		return nil, false, errOther
 	}
 	had, begin := e.replica.Current(), time.Now()
+	stop := e.overdue()
 	answer, err := e.client.Txn(ctx).If(compared...).Then(operations...).Else(otherwise...).Commit()
+	stop()
 	e.observe(keys, writes, time.Since(begin))
 	if err != nil {
 		return nil, false, e.plain(err)
@@ -181,15 +183,15 @@ func (e *Engine) parts(ctx context.Context, keys []string, entries []store.Entry
 	return compared, operations, otherwise, nil
 }
 
-// stale are writes of values that are as they should be, and encrypted in another way than today's:
-// an update of an object as it is takes the old key out of use.
+// stale are writes of values that are as they should be, and written or encrypted in another way than
+// today's: an update of an object as it is takes an old key or format out of use.
 func (e *Engine) stale(ctx context.Context, keys []string, entries []store.Entry) ([]store.Write, error) {
 	writes := make([]store.Write, len(keys))
 	for i, key := range keys {
-		if entries[i].Key == "" || !e.cfg.Encrypted(key) {
+		if entries[i].Key == "" || !e.cfg.Form.Varies(key) {
 			continue
 		}
-		answer, err := e.client.Get(ctx, e.place(key))
+		answer, err := e.ask(ctx, e.place(key))
 		if err != nil {
 			return nil, e.plain(err)
 		}
@@ -287,7 +289,8 @@ func (w *writing) close() {
 func (e *Engine) plain(err error) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace), errors.Is(err, rpctypes.ErrGRPCNoSpace):
-		return fmt.Errorf("%w: etcd has raised the alarm NOSPACE: compact and defragment it, then disarm the alarm", store.ErrFull)
+		e.space.lacks()
+		return errNoSpace
 	case errors.Is(err, clientv3.ErrNoAvailableEndpoints):
 		return fmt.Errorf("etcd: no member answers: %w", err)
 	}

@@ -24,9 +24,14 @@ func Open(ctx context.Context, c shared.Config) (shared.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	format, err := c.Format()
+	if err != nil {
+		return nil, err
+	}
 	engine, err := etcd.Open(ctx, etcd.Config{Endpoints: c.EtcdServers, TLS: security, Prefix: c.EtcdPrefix,
-		Form: registry.New(c.Catalog).Encrypted(c.EtcdPrefix, c.Cipher), FormID: c.Form, Encrypted: c.Cipher.Encrypts, Observe: c.Observe,
-		Lives: c.Lives, Reuse: c.LeaseReuseDuration, Compaction: max(c.EtcdCompactionInterval, time.Duration(0)), Replica: c.Replica, Logger: c.Logger})
+		Form: registry.New(c.Catalog).Encrypted(c.EtcdPrefix, c.Cipher).Written(format), FormID: c.Form, Observe: c.Observe,
+		Lives: c.Lives, Reuse: c.LeaseReuseDuration, Compaction: max(c.EtcdCompactionInterval, time.Duration(0)),
+		SizeInterval: max(c.EtcdSizeInterval, time.Duration(0)), Size: c.Size, Replica: c.Replica, Logger: c.Logger})
 	if err != nil {
 		return nil, err
 	}

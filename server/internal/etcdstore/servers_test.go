@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
@@ -218,17 +217,29 @@ func TestRightsAreTakenAway(t *testing.T) {
 	}
 }
 
-// TestFigures: the requests to etcd are counted, by operation and resource.
+// TestFigures: the requests to etcd are counted, by operation and resource, and so are the objects in
+// it; the size of its database is shown. A server that is asked not to shows neither of the latter.
 func TestFigures(t *testing.T) {
-	s := servers(t, 1, nil)[0]
+	url := harness.Etcd(t)
+	start := func(often time.Duration) *harness.Server {
+		return harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.EtcdCountPeriod, c.EtcdSizeInterval = often, often
+		})
+	}
+	s, silent := start(0), start(-1)
 	const path = "/api/v1/namespaces/default/configmaps"
 	s.Post(path, `{"metadata":{"name":"a"}}`).Expect(t, 201, "")
 	s.Send("DELETE", path+"/a", "", nil).Expect(t, 200, "")
-	text := string(s.Get("/metrics").Body)
+	s.Post(path, `{"metadata":{"name":"b"}}`).Expect(t, 201, "")
 	for _, want := range []string{`etcd_request_duration_seconds_count{operation="create",type="core/configmaps"}`, `{operation="delete",type="core/configmaps"} 1`,
-		`etcd_request_duration_seconds_count{operation="get",type=""}`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s", want)
+		`etcd_request_duration_seconds_count{operation="get",type=""}`, `apiserver_storage_objects{resource="configmaps"} 2`, // one is the server's
+		`etcd_db_total_size_in_bytes{endpoint="` + url + `"} `} {
+		s.AwaitText("/metrics", want)
+	}
+	for figure := range silent.Figures() {
+		if strings.HasPrefix(figure, "apiserver_storage_objects") || strings.HasPrefix(figure, "etcd_db") {
+			t.Errorf("%s, which nobody wants", figure)
 		}
 	}
 }
@@ -252,15 +263,51 @@ func TestWatchOfSharedRevision(t *testing.T) {
 	watch.Expect("MODIFIED one", "MODIFIED two")
 }
 
+// TestMediaTypes: servers that write objects in different forms read each other's, and an update of an
+// object, also as it is, has the form of the server that makes it.
+func TestMediaTypes(t *testing.T) {
+	url := harness.Etcd(t)
+	etcd := client(t, url)
+	forms := map[string]string{codec.BinaryMedia: "k8s\x00", "application/json": "{", "application/yaml": "apiVersion: v1\n"}
+	servers := map[string]*harness.Server{}
+	for media := range forms {
+		servers[media] = harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.StorageMediaType = media
+		})
+	}
+	check := func(media string) {
+		t.Helper()
+		for _, place := range []string{"/registry/services/specs/default/a", "/registry/ranges/serviceips"} {
+			answer, err := etcd.Get(t.Context(), place)
+			if err != nil || len(answer.Kvs) != 1 || !bytes.HasPrefix(answer.Kvs[0].Value, []byte(forms[media])) {
+				t.Errorf("%s by the server of %s: %v %v", place, media, answer, err)
+			}
+		}
+	}
+	const services = "/api/v1/namespaces/default/services"
+	for media, by := range servers {
+		by.Post(services, `{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}`).Expect(t, 201, "")
+		check(media)
+		for other, s := range servers {
+			if other == media {
+				continue
+			}
+			object := s.Get(services + "/a")
+			s.Send("PUT", services+"/a", "application/json", object.Body).Expect(t, 200, "")
+			s.Post(services, `{"metadata":{"name":"b"},"spec":{"ports":[{"port":80}]}}`).Expect(t, 201, "") // writes the range
+			s.Send("DELETE", services+"/b", "", nil).Expect(t, 200, "")
+			check(other)
+		}
+		by.Send("DELETE", services+"/a", "", nil).Expect(t, 200, "")
+	}
+}
+
 // TestKeyGoesOutOfUse: values in etcd are encrypted as the configuration says, and an update of an
 // object as it is writes the object with the newest key.
 func TestKeyGoesOutOfUse(t *testing.T) {
 	url := harness.Etcd(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	etcd := client(t, url)
 	start := func(keys string) *harness.Server {
 		file := filepath.Join(t.TempDir(), "encryption.yaml")
 		text := "{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [{resources: [secrets], providers: [{aescbc: {keys: [" + keys + "]}}]}]}"
@@ -274,7 +321,7 @@ func TestKeyGoesOutOfUse(t *testing.T) {
 	}
 	writtenWith := func(key string) int64 {
 		t.Helper()
-		answer, err := client.Get(t.Context(), "/registry/secrets/default/a")
+		answer, err := etcd.Get(t.Context(), "/registry/secrets/default/a")
 		if err != nil || len(answer.Kvs) != 1 || !bytes.HasPrefix(answer.Kvs[0].Value, []byte("k8s:enc:aescbc:v1:"+key+":")) {
 			t.Fatalf("%v %v, want the key %s", answer, err, key)
 		}

@@ -75,8 +75,8 @@ var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 
 // Sources provide metrics when they are scraped.
 type Sources struct {
 	Mutating, Reading func() int64 // requests in flight
-	// Objects counts the objects in the store, by resource; nil when that is impossible
-	// now. It is called when the last counts are older than CountsAge.
+	// Objects counts the objects in the store, by resource; -1 for those that cannot be counted.
+	// It is called when the last counts are older than CountsAge, and never for a negative one.
 	Objects   func() map[string]int64
 	CountsAge time.Duration
 	Stats     func() store.Stats
@@ -269,21 +269,19 @@ type objectCounts struct {
 	last []prometheus.Metric
 }
 
-var objectsDesc = prometheus.NewDesc("apiserver_storage_objects", "Objects in the store, by resource, counted once a minute.", []string{"resource"}, nil)
+var objectsDesc = prometheus.NewDesc("apiserver_storage_objects", "Objects in the store, by resource, when they were last counted; -1 for those that could not be.", []string{"resource"}, nil)
 
 // Describe implements prometheus.Collector.
 func (*objectCounts) Describe(to chan<- *prometheus.Desc) { to <- objectsDesc }
 
-// Collect implements prometheus.Collector. Resources that cannot be counted are left out.
+// Collect implements prometheus.Collector.
 func (c *objectCounts) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); c.last == nil || now.Sub(c.at) >= c.from.CountsAge {
-		if counts := c.from.Objects(); counts != nil {
-			c.last, c.at = nil, now
-			for resource, n := range counts {
-				c.last = append(c.last, prometheus.MustNewConstMetric(objectsDesc, prometheus.GaugeValue, float64(n), resource))
-			}
+	if now := time.Now(); c.from.CountsAge >= 0 && (c.last == nil || now.Sub(c.at) >= c.from.CountsAge) {
+		c.last, c.at = nil, now
+		for resource, n := range c.from.Objects() {
+			c.last = append(c.last, prometheus.MustNewConstMetric(objectsDesc, prometheus.GaugeValue, float64(n), resource))
 		}
 	}
 	for _, m := range c.last {

@@ -38,7 +38,7 @@ var detailed = []details{
 	{"requestheader-allowed-names requestheader-extra-headers-prefix requestheader-group-headers requestheader-username-headers", "requestheader-client-ca-file"},
 	{"requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers", "requestheader-username-headers"},
 	{"audit-log-*", "audit-log-path"},
-	{"etcd-* lease-reuse-duration-seconds consistent-authorization", "etcd-servers"},
+	{"etcd-* lease-reuse-duration-seconds storage-media-type consistent-authorization", "etcd-servers"},
 	{"audit-webhook-*", "audit-webhook-config-file"},
 }
 

@@ -48,12 +48,12 @@ var inert = []inertFlags{
 		options: `allow-metric-labels apiserver-count azure-container-registry-config
 			cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
 			default-watch-cache-size delete-collection-workers disabled-metrics endpoint-reconciler-type
-			etcd-count-metric-poll-period etcd-db-metric-poll-interval etcd-servers-overrides
+			etcd-servers-overrides
 			identity-lease-duration-seconds identity-lease-renew-interval-seconds
 			kubelet-read-only-port kubernetes-service-node-port
 			log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
 			log-json-info-buffer-size master-service-namespace
-			stderrthreshold storage-backend storage-media-type
+			stderrthreshold storage-backend
 			target-ram-mb vmodule watch-cache-sizes`,
 		without: "these flags have no effect on this server",
 	},

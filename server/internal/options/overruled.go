@@ -24,7 +24,7 @@ var rules = []rule{
 	{flags: "default-not-ready-toleration-seconds default-unreachable-toleration-seconds", with: true, by: "disable-admission-plugins",
 		value: "DefaultTolerationSeconds"},
 	{flags: "tls-cipher-suites", with: true, by: "tls-min-version", value: "VersionTLS13"},
-	{flags: "data-dir etcd-*", with: true, by: "in-memory", value: "true"},
+	{flags: "data-dir etcd-* storage-media-type", with: true, by: "in-memory", value: "true"},
 }
 
 // overruled finds the flags that are without effect, since others overrule them.

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/yaml"
 )
 
 // content is an object as etcd keeps it.
@@ -18,9 +19,26 @@ type content struct {
 	binary           bool
 }
 
-// open reads the envelope of a binary object, or the kind of one that is JSON.
+// formatOf is the format of bytes in etcd.
+func formatOf(data []byte) codec.Format {
+	switch {
+	case len(data) > 0 && data[0] == '{':
+		return codec.JSON
+	case len(data) > 0 && 'a' <= data[0] && data[0] <= 'z' && !bytes.HasPrefix(data, []byte("k8s")): // the first of its keys
+		return codec.YAML
+	}
+	return codec.Binary
+}
+
+// open reads the envelope of a binary object, or the kind of one that is text.
 func open(data []byte) (o content, err error) {
-	if len(data) > 0 && data[0] == '{' {
+	switch formatOf(data) {
+	case codec.YAML:
+		if data, err = yaml.ToJSON(data); err != nil {
+			return o, err
+		}
+		return openText(data)
+	case codec.JSON:
 		return openText(data)
 	}
 	o.binary = true
@@ -75,6 +93,25 @@ func escaped(text []byte) []byte {
 	json.HTMLEscape(&b, text)
 	b.WriteByte('\n')
 	return b.Bytes()
+}
+
+// written is the text of an object that has a binary form, given as JSON without the revision.
+func (k *kind) written(name string, body []byte, format codec.Format) ([]byte, error) {
+	body, err := edited(body, func(root document.Value) error {
+		root.SetString("kind", name)
+		root.SetString("apiVersion", k.apiVersion)
+		if k.older != nil && k.older.text != nil {
+			k.older.text(root)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case format == codec.YAML:
+		return codec.ToYAML(body)
+	}
+	return escaped(body), nil
 }
 
 // A record of the server itself, which is not an object, is kept as uvarint(RevisionAt+1), uvarint(length of Meta),

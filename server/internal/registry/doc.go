@@ -10,8 +10,9 @@
 // serve any more. Three small tables hold the exceptions (kind.go).
 //
 // An object in another version of its group, which an older or a newer kube-apiserver wrote,
-// is read all the same where the catalog has that version. JSON is read where the binary form
-// is usual, because kube-apiserver can be configured to write it.
+// is read all the same where the catalog has that version. JSON and YAML are read where the binary
+// form is usual, because kube-apiserver can be configured to write them, and so can this server. An
+// update of an object as it is writes the object in the form of the server's configuration.
 //
 // Objects are read with all defaults, as kube-apiserver reads them. It keeps new volumes,
 // claims and jobs without a default that it fills in when it reads them; such an object that

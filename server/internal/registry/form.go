@@ -22,6 +22,7 @@ type Form struct {
 	rows   *catalog.Catalog
 	cipher *encryption.Cipher // nil for none
 	prefix string             // of all keys in etcd, with which values are encrypted
+	format codec.Format       // of objects that have a binary form
 	kinds  map[string]*kind   // the built-in ones, by the beginning of their keys in the store
 	places map[string]*kind   // the same, by the beginning of their keys in etcd
 	// unknown is the table of custom objects whose definition is not known.
@@ -30,7 +31,7 @@ type Form struct {
 
 // New makes the form of the objects of a catalog, which has the built-in kinds already.
 func New(rows *catalog.Catalog) *Form {
-	f := &Form{rows: rows, kinds: map[string]*kind{}, places: map[string]*kind{}}
+	f := &Form{rows: rows, format: codec.Binary, kinds: map[string]*kind{}, places: map[string]*kind{}}
 	f.unknown = sync.OnceValue(func() *schema.Table { return newUnknown(rows.Meta.Table()) })
 	olders := olderKinds()
 	for t := range rows.Snapshot().Types() {
@@ -48,10 +49,23 @@ func (f *Form) Encrypted(prefix string, c *encryption.Cipher) *Form {
 	return f
 }
 
+// Written is the form in which objects that have a binary form are written in a format.
+func (f *Form) Written(format codec.Format) *Form {
+	f.format = format
+	return f
+}
+
+// Varies implements etcd.Form.
+func (f *Form) Varies(key string) bool {
+	k := f.kinds[catalog.KeyPrefix(key)]
+	return k != nil && !k.text || f.cipher.Encrypts(key)
+}
+
 // Stale implements etcd.Form.
 func (f *Form) Stale(key string, data []byte) bool {
-	_, stale, err := f.cipher.OpenValue(key, f.bound(key), data)
-	return err == nil && stale
+	data, stale, err := f.cipher.OpenValue(key, f.bound(key), data)
+	k := f.kinds[catalog.KeyPrefix(key)]
+	return err == nil && (stale || k != nil && !k.text && formatOf(data) != f.format)
 }
 
 // bound is the key in etcd, with which values are encrypted; "" without a cipher.
@@ -84,7 +98,7 @@ func (f *Form) encode(key string, v store.Value) ([]byte, error) {
 	prefix := catalog.KeyPrefix(key)
 	switch {
 	case ranges[key]:
-		return encodeRange(v)
+		return encodeRange(v, f.format)
 	case prefix == "":
 		return encodeRecord(v)
 	}
@@ -99,13 +113,13 @@ func (f *Form) encode(key string, v store.Value) ([]byte, error) {
 	if t == nil || t.Stored == nil {
 		return nil, errNoKind
 	}
-	return k.encode(t, v)
+	return k.encode(t, v, f.format)
 }
 
 // encode makes what etcd keeps of a value of the kind.
-func (k *kind) encode(t *catalog.Type, v store.Value) (data []byte, err error) {
+func (k *kind) encode(t *catalog.Type, v store.Value, format codec.Format) (data []byte, err error) {
 	row, body := t.Stored, v.Body
-	if k.text {
+	if k.text || format != codec.Binary {
 		body = withoutRevision(v)
 	}
 	if k.older != nil {
@@ -118,8 +132,11 @@ func (k *kind) encode(t *catalog.Type, v store.Value) (data []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.text {
+	switch {
+	case k.text:
 		return escaped(body), nil
+	case format != codec.Binary:
+		return k.written(row.Kind, body, format)
 	}
 	data, _, err = codec.Sealed(make([]byte, 0, len(body)+envelope), k.apiVersion, row.Kind, func(dst []byte) ([]byte, error) {
 		return k.binary(row, k.older != nil).Append(dst, row.Type, body)

@@ -140,6 +140,42 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
+// TestFormats writes every recorded object in each format, and reads it again. A value in another
+// format is stale.
+func TestFormats(t *testing.T) {
+	objects, _ := recordings(t)
+	usual := New(everyKind(t))
+	for format, begin := range map[codec.Format]string{codec.JSON: "{", codec.YAML: "", codec.Binary: "k8s\x00"} {
+		form := New(everyKind(t)).Written(format)
+		for _, r := range objects {
+			want, err := usual.Decode(r.Key, r.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := form.Encode(r.Key, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := usual.Decode(r.Key, data)
+			if err != nil || !bytes.Equal(got.Body, want.Body) || !bytes.Equal(got.Meta, want.Meta) || got.RevisionAt != want.RevisionAt {
+				t.Errorf("%q is read as\n%s %v\nwant\n%s", data, got.Body, err, want.Body)
+			}
+			begin, stale := begin, format != codec.Binary
+			if !usual.Varies(r.Key) {
+				begin, stale = "{", false
+			}
+			if !bytes.HasPrefix(data, []byte(begin)) || formatOf(data) != format && usual.Varies(r.Key) || form.Stale(r.Key, data) || usual.Stale(r.Key, data) != stale || form.Stale(r.Key, r.Value) != stale {
+				t.Errorf("%s is written as %.40q, which begins not with %q, or is stale where it should not", r.Key, data, begin)
+			}
+		}
+		allocation := store.Value{Body: []byte("10.0.0.0/16\n\x01\x00\xff"), RevisionAt: -1}
+		data, err := form.Encode("ranges/serviceips", allocation)
+		if got, failed := usual.Decode("ranges/serviceips", data); err != nil || failed != nil || !bytes.HasPrefix(data, []byte(begin)) || !bytes.Equal(got.Body, allocation.Body) {
+			t.Errorf("%q is read as %q, %v %v", data, got.Body, err, failed)
+		}
+	}
+}
+
 // TestOlderText reads JSON in the versions that the catalog does not have.
 func TestOlderText(t *testing.T) {
 	form := New(everyKind(t))

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -61,7 +62,10 @@ type older struct {
 	binary func(row *catalog.Row) *codec.BinaryCodec
 	// encode turns the JSON of an object in the storage version into that of the older one.
 	encode func(row *catalog.Row, text []byte) ([]byte, error)
-	// decode is the way back. Its result may lack defaults.
+	// text turns the names of the binary form into those of the text of the version; nil where they
+	// are the same.
+	text func(root document.Value)
+	// decode is the way back of encode and text. Its result may lack defaults.
 	decode func(text []byte) ([]byte, error)
 }
 

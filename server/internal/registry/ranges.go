@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 
 	"github.com/capstan-dev/capstan/internal/codec"
@@ -26,10 +27,26 @@ const (
 
 var errRange = errors.New("it is no allocation of a range; remove it while no server runs, and the servers make it anew")
 
-func encodeRange(v store.Value) ([]byte, error) {
+// rangeText is an allocation as text.
+type rangeText struct {
+	Kind       string   `json:"kind"`
+	APIVersion string   `json:"apiVersion"`
+	Metadata   struct{} `json:"metadata"`
+	Range      string   `json:"range"`
+	Data       []byte   `json:"data"`
+}
+
+func encodeRange(v store.Value, format codec.Format) ([]byte, error) {
 	text, bits, ok := bytes.Cut(v.Body, []byte("\n"))
 	if !ok {
 		return nil, errRange
+	}
+	if format != codec.Binary {
+		data, err := json.Marshal(rangeText{Kind: rangeKind, APIVersion: rangeVersion, Range: string(text), Data: bits})
+		if err != nil || format == codec.JSON {
+			return append(data, '\n'), err
+		}
+		return codec.ToYAML(data)
 	}
 	data, _, err := codec.Sealed(nil, rangeVersion, rangeKind, func(dst []byte) ([]byte, error) {
 		return codec.AppendBytesField(codec.AppendBytesField(append(dst, noMetadata...), 2, text), 3, bits), nil
@@ -38,15 +55,21 @@ func encodeRange(v store.Value) ([]byte, error) {
 }
 
 func decodeRange(data []byte) (store.Value, error) {
-	version, kind, message, err := codec.OpenEnvelope(data)
+	o, err := open(data)
 	if err != nil {
 		return store.Value{}, err
 	}
-	if version != rangeVersion || kind != rangeKind {
+	if o.apiVersion != rangeVersion || o.kind != rangeKind {
 		return store.Value{}, errRange
 	}
 	var text, bits []byte
-	if err := codec.EachBytesField(message, func(number uint32, contents []byte) error {
+	if !o.binary {
+		var r rangeText
+		if err := json.Unmarshal(o.content, &r); err != nil {
+			return store.Value{}, err
+		}
+		text, bits = []byte(r.Range), r.Data
+	} else if err := codec.EachBytesField(o.content, func(number uint32, contents []byte) error {
 		switch number {
 		case 2:
 			text = contents

@@ -38,6 +38,14 @@ func sliceForm() *older {
 			}
 			return doc.Root().AppendJSON(nil), nil
 		},
+		text: func(root document.Value) {
+			for _, e := range root.Get("endpoints").Elements() {
+				if topology := e.Get("deprecatedTopology"); topology.Exists() {
+					e.Put("topology", topology)
+					e.Remove("deprecatedTopology")
+				}
+			}
+		},
 		decode: func(text []byte) ([]byte, error) {
 			return edited(text, func(root document.Value) error {
 				for _, e := range root.Get("endpoints").Elements() {

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -33,6 +34,9 @@ type Settings struct {
 	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
 	// EtcdPrefix begins all keys in etcd. Default /registry.
 	EtcdPrefix string
+	// StorageMediaType is the form in which built-in objects are written to etcd: that of the binary
+	// form, which is the default, application/json or application/yaml. All are read.
+	StorageMediaType string
 	// EtcdHealthcheckTimeout and EtcdReadycheckTimeout bound the health checks etcd and
 	// etcd-readiness. Default 2s.
 	EtcdHealthcheckTimeout, EtcdReadycheckTimeout time.Duration
@@ -41,6 +45,10 @@ type Settings struct {
 	// EtcdCompactionInterval is the time between compactions of etcd; negative for none.
 	// Default 5m.
 	EtcdCompactionInterval time.Duration
+	// EtcdCountPeriod is the time after which objects are counted again for metrics, and
+	// EtcdSizeInterval that between questions for the size of etcd's database; negative for never.
+	// Defaults 1m and 30s.
+	EtcdCountPeriod, EtcdSizeInterval time.Duration
 	// LeaseReuseDuration is the time in which objects that expire get the same lease of etcd.
 	// Default 1m.
 	LeaseReuseDuration time.Duration
@@ -66,6 +74,8 @@ type Config struct {
 	Form string
 	// Observe receives the operation of each request to etcd, its key ("" for none), and its time.
 	Observe func(operation, key string, took time.Duration)
+	// Size receives the bytes of the database of a member of etcd, which its URL names.
+	Size func(member string, bytes int64)
 	// Cipher encrypts values in etcd; nil for none.
 	Cipher *encryption.Cipher
 	// Replica is the place of the replica, and its bounds.
@@ -102,16 +112,31 @@ func (s *Settings) Validate() error {
 	if len(s.EtcdServers) > 0 && strings.Trim(s.EtcdPrefix, "/") == "" {
 		all = append(all, errors.New("--etcd-prefix: it is empty; use the cluster's own, as /registry"))
 	}
-	return errors.Join(all...)
+	_, err := s.Format()
+	return errors.Join(append(all, err)...)
+}
+
+// Format is the form of StorageMediaType. The error names the flag, and the forms that there are.
+func (s *Settings) Format() (codec.Format, error) {
+	format, err := codec.ParseContentType(s.StorageMediaType, codec.BinaryMedia)
+	if err != nil {
+		return 0, fmt.Errorf("--storage-media-type: %q is no form of objects in etcd; use %s, application/json or application/yaml",
+			s.StorageMediaType, codec.BinaryMedia)
+	}
+	return format, nil
 }
 
 // SetDefaults fills in every field that is not set.
 func (s *Settings) SetDefaults() {
 	for field, value := range map[*time.Duration]time.Duration{&s.EtcdHealthcheckTimeout: 2 * time.Second, &s.EtcdReadycheckTimeout: 2 * time.Second,
-		&s.EtcdMaxLag: 5 * time.Second, &s.EtcdCompactionInterval: 5 * time.Minute, &s.LeaseReuseDuration: time.Minute} {
+		&s.EtcdMaxLag: 5 * time.Second, &s.EtcdCompactionInterval: 5 * time.Minute, &s.LeaseReuseDuration: time.Minute,
+		&s.EtcdCountPeriod: time.Minute, &s.EtcdSizeInterval: 30 * time.Second} {
 		if *field == 0 {
 			*field = value
 		}
+	}
+	if s.StorageMediaType == "" {
+		s.StorageMediaType = codec.BinaryMedia
 	}
 	if s.EtcdPrefix == "" {
 		s.EtcdPrefix = "/registry"
