@@ -73,7 +73,6 @@ dist: ## Build dist/: the binaries of a release, their modules (CycloneDX), and 
 	  f=dist/capstan-$${p/\//-}; echo "== $$f"; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o $$f ./server/cmd/capstan; \
 	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o dist/capstan-etcd-$${p/\//-} ./server/cmd/capstan-etcd; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o dist/capstan-move-$${p/\//-} ./server/cmd/capstan-move; \
 	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done
 	cd dist && sha256sum * > SHA256SUMS
 

@@ -116,10 +116,7 @@ func (c *Config) addStoreFlags(fs *pflag.FlagSet) {
 func (c *Config) addEtcdFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.EtcdServers, "etcd-servers", c.EtcdServers,
 		"URLs of the members of an etcd that keeps the objects for this server and others, as kube-apiserver does (default: a store in --data-dir); not used with --in-memory")
-	fs.StringVar(&c.EtcdCAFile, "etcd-cafile", c.EtcdCAFile, "authorities of the certificate of etcd, PEM (default: those of the machine)")
-	fs.StringVar(&c.EtcdCertFile, "etcd-certfile", c.EtcdCertFile, "certificate by which etcd knows this server, PEM")
-	fs.StringVar(&c.EtcdKeyFile, "etcd-keyfile", c.EtcdKeyFile, "private key of --etcd-certfile, PEM")
-	fs.StringVar(&c.EtcdPrefix, "etcd-prefix", c.EtcdPrefix, "beginning of the keys of the cluster in etcd")
+	c.Etcd.AddConnectionFlags(fs)
 	fs.StringVar(&c.StorageMediaType, "storage-media-type", c.StorageMediaType,
 		"form in which built-in objects are written to etcd: the binary one of the default, application/json or application/yaml; all are read")
 	fs.Var((*negated)(&c.InconsistentAuthorization), "consistent-authorization",

@@ -230,7 +230,7 @@ func TestFeedShowsAllChangesOfARevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	if err := engine.Load(1, "source", func(func(string, uint64, store.Value) error) error { return nil }); err != nil {
+	if err := engine.Load("source", func(*store.Loading) (uint64, error) { return 1, nil }); err != nil {
 		t.Fatal(err)
 	}
 	follow := func(revision uint64, n int) {

@@ -59,7 +59,7 @@ func (x *exchange) startCrowd() *crowd {
 	watching, halt := context.WithCancel(x.ctx)
 	u.stop, u.halt = stop, halt
 	x.t.Cleanup(func() { stop(); halt(); u.writing.Wait(); u.watching.Wait() })
-	factory := informers.NewSharedInformerFactory(x.client(x.balancer.url()), 0)
+	factory := informers.NewSharedInformerFactory(x.client(x.url()), 0)
 	u.informed = factory.Core().V1().ConfigMaps().Informer()
 	if _, err := u.informed.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(o any) { u.inform(o.(*corev1.ConfigMap).Name) }}); err != nil {
 		x.t.Fatal(err)
@@ -68,7 +68,7 @@ func (x *exchange) startCrowd() *crowd {
 	if !cache.WaitForCacheSync(x.ctx.Done(), u.informed.HasSynced) {
 		x.t.Fatal("the informer has no state")
 	}
-	list, err := x.client(x.balancer.url()).CoreV1().ConfigMaps("default").List(x.ctx, metav1.ListOptions{})
+	list, err := x.client(x.url()).CoreV1().ConfigMaps("default").List(x.ctx, metav1.ListOptions{})
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (u *crowd) writeMaps(ctx context.Context, writer string) {
 	last := time.Now()
 	for i := 0; ctx.Err() == nil; i++ {
 		if i%perConnection == 0 {
-			c = u.x.client(u.x.balancer.url())
+			c = u.x.client(u.x.url())
 		}
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(writer, "-", i)}}
 		if !u.tries(ctx, func(ctx context.Context) error {
@@ -167,7 +167,7 @@ func (u *crowd) writeServices(ctx context.Context, writer string) {
 	var addresses []string
 	for i := 0; ctx.Err() == nil; i++ {
 		if i%perConnection == 0 {
-			c = u.x.client(u.x.balancer.url())
+			c = u.x.client(u.x.url())
 		}
 		services := c.CoreV1().Services("default")
 		name := func(i int) string { return fmt.Sprint(writer, "-", i) }
@@ -232,7 +232,7 @@ func (u *crowd) disown(addresses []string) {
 // watch follows all objects from a revision, and resumes where a watch has ended.
 func (u *crowd) watch(ctx context.Context, revision string) {
 	for ctx.Err() == nil {
-		w, err := u.x.client(u.x.balancer.url()).CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{ResourceVersion: revision, AllowWatchBookmarks: true})
+		w, err := u.x.client(u.x.url()).CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{ResourceVersion: revision, AllowWatchBookmarks: true})
 		if err != nil {
 			time.Sleep(10 * time.Millisecond)
 			continue
@@ -274,7 +274,7 @@ func (u *crowd) finish() {
 	t.Helper()
 	u.stop()
 	u.writing.Wait()
-	list, err := u.x.client(u.x.balancer.url()).CoreV1().ConfigMaps("default").List(u.x.ctx, metav1.ListOptions{})
+	list, err := u.x.client(u.x.url()).CoreV1().ConfigMaps("default").List(u.x.ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/capstan-dev/capstan/internal/balancer"
 )
 
 // exchange is a cluster on one etcd whose servers are exchanged while clients use it.
@@ -30,7 +32,7 @@ type exchange struct {
 	reference string // the folder of kube-apiserver
 	dir, etcd string
 	flags     []string // of both kinds of servers
-	balancer  *balancer
+	balancer  *balancer.Balancer
 }
 
 // phaseTime is the time for which clients use each set of servers.
@@ -39,7 +41,12 @@ const phaseTime = 8 * time.Second
 // newExchange makes what both kinds of servers share: etcd, keys and tokens.
 func newExchange(t *testing.T) *exchange {
 	t.Helper()
-	x := &exchange{t: t, reference: os.Getenv("CAPSTAN_REFERENCE"), balancer: newBalancer(t)}
+	balanced, err := balancer.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = balanced.Close() })
+	x := &exchange{t: t, reference: os.Getenv("CAPSTAN_REFERENCE"), balancer: balanced}
 	if x.reference == "" {
 		t.Skip("CAPSTAN_REFERENCE does not name the folder of a kube-apiserver; make exchange builds one")
 	}
@@ -65,6 +72,9 @@ func newExchange(t *testing.T) *exchange {
 		"--service-account-signing-key-file", keyFile, "--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/20"}
 	return x
 }
+
+// url is where clients connect.
+func (x *exchange) url() string { return "https://" + x.balancer.Address() }
 
 // member is a server process behind the balancer.
 type member struct {
@@ -168,7 +178,7 @@ func (x *exchange) phase(name string, u *crowd, servers ...member) {
 	for _, s := range servers {
 		addresses = append(addresses, s.address)
 	}
-	x.balancer.use(addresses...)
+	x.balancer.Use(addresses...)
 	select {
 	case <-time.After(phaseTime):
 	case <-x.ctx.Done():
@@ -183,22 +193,22 @@ func (x *exchange) phase(name string, u *crowd, servers ...member) {
 func TestExchange(t *testing.T) {
 	x := newExchange(t)
 	first := x.startReference("reference-1")
-	x.balancer.use(first.address)
+	x.balancer.Use(first.address)
 	u := x.startCrowd()
 	x.upstream()
 	x.phase("kube-apiserver alone", u, first)
 	own := x.startCapstan("capstan-1")
 	x.phase("both", u, first, own)
 	second := x.startCapstan("capstan-2")
-	x.balancer.use(own.address, second.address)
+	x.balancer.Use(own.address, second.address)
 	first.stop()
 	x.phase("capstan alone", u, own, second)
-	x.balancer.use(second.address)
+	x.balancer.Use(second.address)
 	own.stop()
 	x.phase("one capstan", u, second)
 	again := x.startReference("reference-2")
 	x.phase("both again", u, second, again)
-	x.balancer.use(again.address)
+	x.balancer.Use(again.address)
 	second.stop()
 	x.phase("kube-apiserver again", u, again)
 	u.finish()
@@ -215,7 +225,7 @@ func (x *exchange) upstream() {
 	}
 	config := filepath.Join(x.dir, "kubeconfig")
 	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}],
-users: [{name: u, user: {token: admintoken}}], contexts: [{name: c, context: {cluster: c, user: u}}], current-context: c}`, x.balancer.url())
+users: [{name: u, user: {token: admintoken}}], contexts: [{name: c, context: {cluster: c, user: u}}], current-context: c}`, x.url())
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		x.t.Fatal(err)
 	}
@@ -255,7 +265,7 @@ func nodeText(name string) []byte {
 // rollOut makes nodes and a deployment, and changes its template whenever it is complete.
 func (x *exchange) rollOut() {
 	x.t.Helper()
-	c := x.client(x.balancer.url())
+	c := x.client(x.url())
 	for _, name := range []string{"node-0", "node-1"} {
 		if err := c.RESTClient().Post().AbsPath("/api/v1/nodes").Body(nodeText(name)).Do(x.ctx).Error(); err != nil {
 			x.t.Fatal(err)

@@ -20,9 +20,9 @@ import (
 )
 
 // Main runs the command line of the process and ends it. The configuration is that of the
-// servers that it runs, before flags.
-func Main(name string, cfg server.Config) {
-	p := program{name, cfg, become}
+// servers that it runs, before flags. etcd is nil in a program without etcd's client.
+func Main(name string, cfg server.Config, etcd *Etcd) {
+	p := program{name, cfg, etcd, become}
 	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, catch))
 }
 
@@ -30,6 +30,7 @@ func Main(name string, cfg server.Config) {
 type program struct {
 	name string
 	cfg  server.Config
+	etcd *Etcd
 	// become replaces the process with another program, if that is there. It returns an error only.
 	become func(program string) error
 }
@@ -98,7 +99,8 @@ func (p program) newRoot(signals catcher) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newEnvtest(), newEtcdHealth(signals), newVersion(p.name))
+	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newEnvtest(), newEtcdHealth(signals),
+		p.newMoving("import", importShort), newVersion(p.name))
 	return root
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/etcdstore"
+	"github.com/capstan-dev/capstan/server/internal/move"
 )
 
 // TestWrongEtcd: a server that cannot work on its etcd says why in one line, and what to do, and ends.
@@ -69,7 +70,51 @@ func TestFolderOfReplicaIsTaken(t *testing.T) {
 }
 
 // onEtcd is the program with the client of etcd.
-var onEtcd = program{"capstan", server.Config{Etcd: server.Etcd{OpenEtcd: etcdstore.Open}}, nil}
+var onEtcd = program{"capstan", server.Config{Etcd: server.Etcd{OpenEtcd: etcdstore.Open}}, &Etcd{Import: move.NewImport, Export: move.NewExport, Check: move.Check}, nil}
+
+// TestStoreCheckEtcd: a check names the keys of values that cannot be read, and removes one that is named,
+// and no other.
+func TestStoreCheckEtcd(t *testing.T) {
+	url := etcdtest.Start(t)
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for place, value := range map[string]string{"/registry/configmaps/default/bad": "hello", "/registry/pods/default/bad": "k8s\x00half", "/registry/masterleases/a": "theirs",
+		"/registry/configmaps/default/good": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"good","namespace":"default"}}`} {
+		if _, err := c.Put(t.Context(), place, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		flags, stdout, stderr string
+	}{
+		{"", "/registry/configmaps/default/bad: ", "2 of 3 values cannot be read; give their keys"},
+		{"--remove=/registry/configmaps/default/good", "", "the value of /registry/configmaps/default/good can be read: delete it through a server"},
+		{"--remove=/registry/configmaps/default/none", "", "there is no object at [/registry/configmaps/default/none]"},
+		{"--remove=/registry/masterleases/a", "", "there is no object at [/registry/masterleases/a]"},
+		{"--remove=/registry/configmaps/default/bad", "/registry/configmaps/default/bad: removed", "1 of 2 values cannot be read"},
+		{"--remove=/registry/pods/default/bad", "1 values can be read, 1 keys are not objects", ""},
+		{"--data-dir=x", "", "[data-dir etcd] were all set"},
+	} {
+		var out, log bytes.Buffer
+		code := onEtcd.run(context.Background(), strings.Fields("store check --etcd="+url+" "+step.flags), &out, &log, from(nil))
+		if (code == 0) != (step.stderr == "") || !strings.Contains(out.String(), step.stdout) || !strings.Contains(log.String(), step.stderr) {
+			t.Errorf("%s: %d, %s, %s", step.flags, code, &out, &log)
+		}
+	}
+}
+
+// TestWithoutEtcdClient: a program without etcd's client starts the other one for what needs it.
+func TestWithoutEtcdClient(t *testing.T) {
+	for _, line := range []string{"store check --etcd=http://127.0.0.1:1", "store import --from-etcd=http://127.0.0.1:1", "import --help", "store export --to-etcd=http://127.0.0.1:1"} {
+		var out, log bytes.Buffer
+		if code := capstan.run(context.Background(), strings.Fields(line), &out, &log, from(nil)); code != 1 || !strings.Contains(log.String(), "capstan-etcd is not there") {
+			t.Errorf("%s: %d, %s, %s", line, code, &out, &log)
+		}
+	}
+}
 
 // serveOnEtcd runs a server with the URL of a member and further flags, and returns its exit code and
 // its log.

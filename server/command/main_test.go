@@ -18,7 +18,7 @@ import (
 )
 
 // capstan is the program with the built-in groups.
-var capstan = program{"capstan", server.Config{}, func(program string) error { return errors.New(program + " is not there") }}
+var capstan = program{"capstan", server.Config{}, nil, func(program string) error { return errors.New(program + " is not there") }}
 
 // command runs one command line to its end.
 func command(args ...string) (code int, stdout, stderr string) {

@@ -41,7 +41,7 @@ need another one.`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cfg.WantsEtcd() {
-				if err := p.become("capstan-etcd"); err != nil {
+				if err := p.become(withEtcd); err != nil {
 					return usageError{fmt.Errorf("--etcd-servers needs a program with etcd's client: %w", err)}
 				}
 			}

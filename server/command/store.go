@@ -31,7 +31,8 @@ copy them too, or clients that trust them will need new ones.`,
 		Args: commandsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals), newStoreStats())
+	cmd.AddCommand(p.newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals), newStoreStats(),
+		p.newMoving("import", importShort), p.newMoving("export", "Write the objects of a store into etcd, for kube-apiserver"))
 	return cmd
 }
 
@@ -61,8 +62,9 @@ func (f *storeFlags) look(fn func(*store.Engine) error) (err error) {
 	return fn(e)
 }
 
-func newStoreCheck() *cobra.Command {
+func (p program) newStoreCheck() *cobra.Command {
 	var flags storeFlags
+	var etcd etcdCheck
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check the rules that hold inside a store",
@@ -71,9 +73,15 @@ line each. Nothing is changed. The exit code is 1 when there is a violation: res
 a backup then.
 
 The server must be stopped. To check the data of one that runs, make a backup with
-'capstan store backup' and check that: capstan store check --backup DIR`,
+'capstan store backup' and check that: capstan store check --backup DIR
+
+With --etcd the values that servers keep in an etcd are read. Those that cannot be read are
+named, with the reason; --remove KEY removes one of them.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked, err := etcd.run(cmd, p); asked {
+				return err
+			}
 			err := flags.look(func(e *store.Engine) error { return check(cmd.Context(), e, cmd.OutOrStdout()) })
 			if errors.Is(err, store.ErrLocked) {
 				return fmt.Errorf("%w; or check a backup of it: capstan store backup --data-dir %s --to DIR, then capstan store check --backup DIR", err,
@@ -83,6 +91,7 @@ The server must be stopped. To check the data of one that runs, make a backup wi
 		},
 	}
 	flags.add(cmd, true)
+	etcd.add(cmd)
 	return cmd
 }
 

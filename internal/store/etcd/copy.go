@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -75,6 +76,21 @@ func (c *Copy) Fill(ctx context.Context, all []Item) (revision uint64, err error
 // MostFilled is the number of values that fit into one transaction of Fill: etcd accepts 128
 // operations.
 const MostFilled = 100
+
+// Remove deletes a key that is as it was read.
+func (c *Copy) Remove(ctx context.Context, item Item) error {
+	ctx, cancel := context.WithTimeout(ctx, c.engine.cfg.Timeout)
+	defer cancel()
+	same := clientv3.Compare(clientv3.ModRevision(item.Place), "=", int64(item.Revision))
+	answer, err := c.engine.client.Txn(ctx).If(same).Then(clientv3.OpDelete(item.Place)).Commit()
+	switch {
+	case err != nil:
+		return c.engine.plain(err)
+	case !answer.Succeeded:
+		return fmt.Errorf("etcd: %s has changed meanwhile; look again", item.Place)
+	}
+	return nil
+}
 
 // Advance moves the state to etcd's newest revision, to read what Fill has written.
 func (c *Copy) Advance(ctx context.Context) (err error) {

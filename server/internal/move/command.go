@@ -1,15 +1,11 @@
 package move
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -17,46 +13,23 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
-// Main runs the program, and returns its exit code.
-func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := newCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(os.Stderr, "capstan-move: %v\n", err)
-		return 1
-	}
-	return 0
-}
-
-func newCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "capstan-move",
-		Short: "Move a cluster between a server's store and the etcd of a kube-apiserver",
-		Long: `Move the objects of a cluster between the store of a server and the etcd of a
-kube-apiserver 1.25. The cluster's certificates, and the keys of service account tokens,
-are in neither: give them to the new server by its flags, so that clients and tokens stay
-valid.`,
-		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newImport(), newExport())
-	return cmd
-}
-
-func newImport() *cobra.Command {
+// NewImport makes the command that makes a store of the objects of a kube-apiserver.
+func NewImport() *cobra.Command {
 	var flags importFlags
 	cmd := &cobra.Command{
-		Use:   "import {--etcd URL | --from-server URL}",
+		Use:   "import {--from-etcd URL | --from-server URL}",
 		Short: "Make a store of the objects of a kube-apiserver",
 		Long: `Make the store of a data directory of the objects of a cluster. Names, uids, creation
 times, owners and resourceVersions stay, and further resourceVersions follow, so that
 watches of clients go on; older ones than that of the import are answered 410, upon
 which clients list anew. What is written later is not imported: stop what writes
-before. The new store is compared with the source by resource, and gets its name last:
+before. The cluster's certificates, and the keys of service account tokens, are not among
+the objects: give them to the new server by its flags, so that clients and tokens stay
+valid. The new store is compared with the source by resource, and gets its name last:
 an import that was cut off is run again. Values that cannot be read are named, and end
 the import unless --leave-out-unreadable is given.
 
-From etcd (--etcd) the objects are those of one revision: that of the moment in which
+From etcd (--from-etcd) the objects are those of one revision: that of the moment in which
 the command begins. etcd is only read, in pages. Encrypted values cannot be read,
 unless --encryption-provider-config has their keys (a key management service's are not
 used for etcd).
@@ -95,10 +68,11 @@ What changes during the import is named, and is an error with --strict.`,
 	return cmd
 }
 
-func newExport() *cobra.Command {
+// NewExport makes the command that writes the objects of a store into etcd.
+func NewExport() *cobra.Command {
 	var flags etcdFlags
 	cmd := &cobra.Command{
-		Use:   "export --etcd URL",
+		Use:   "export --to-etcd URL",
 		Short: "Write the objects of a store into etcd, for kube-apiserver",
 		Long: `Write the objects of a stopped server's store into an etcd that has no key below the
 prefix, in the form in which kube-apiserver 1.25 keeps them. Names, uids, creation times,
@@ -118,7 +92,7 @@ the prefix: delete them before it is run again.`,
 			return nil
 		},
 	}
-	flags.add(cmd.Flags())
+	flags.add(cmd.Flags(), "to-etcd")
 	return cmd
 }
 

@@ -10,34 +10,35 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/capstan-dev/capstan/client"
+	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/registry"
+	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 // etcdFlags say where etcd is, and where the store.
 type etcdFlags struct {
-	dataDir, encryption       string
-	servers                   []string
-	prefix                    string
-	caFile, certFile, keyFile string
+	dataDir, encryption string
+	etcd                shared.Settings
 }
 
-func (f *etcdFlags) add(fs *pflag.FlagSet) {
+// add defines the flags. members is the name of the one for the members of etcd.
+func (f *etcdFlags) add(fs *pflag.FlagSet, members string) {
 	fs.StringVar(&f.dataDir, "data-dir", "./capstan-data", "data directory of the server")
-	fs.StringSliceVar(&f.servers, "etcd", nil, "URLs of the members of etcd")
-	fs.StringVar(&f.prefix, "etcd-prefix", "/registry", "beginning of the keys of the cluster in etcd")
-	fs.StringVar(&f.caFile, "etcd-cafile", "", "authorities of the certificate of etcd, PEM (default: those of the machine)")
-	fs.StringVar(&f.certFile, "etcd-certfile", "", "certificate with which etcd knows its clients, PEM")
-	fs.StringVar(&f.keyFile, "etcd-keyfile", "", "private key of --etcd-certfile, PEM")
+	fs.StringSliceVar(&f.etcd.EtcdServers, members, nil, "URLs of the members of etcd")
+	f.etcd.AddConnectionFlags(fs)
 	fs.StringVar(&f.encryption, "encryption-provider-config", "", "the configuration of encryption of the store in the data directory, and of values in etcd")
 }
 
-// config is the configuration of etcd, but for the form of objects.
-func (f *etcdFlags) config() (etcd.Config, error) {
-	if len(f.servers) == 0 {
-		return etcd.Config{}, errors.New("no etcd: give the URLs of its members with --etcd")
+// configOf is the configuration of etcd with a form of objects.
+func configOf(s *shared.Settings, rows *catalog.Catalog, cipher *encryption.Cipher) (etcd.Config, error) {
+	s.SetDefaults()
+	if err := s.Validate(); err != nil {
+		return etcd.Config{}, err
 	}
-	security, err := etcd.Security(f.caFile, f.certFile, f.keyFile)
-	return etcd.Config{Endpoints: f.servers, TLS: security, Prefix: f.prefix}, err
+	security, err := etcd.Security(s.EtcdCAFile, s.EtcdCertFile, s.EtcdKeyFile)
+	return etcd.Config{Endpoints: s.EtcdServers, TLS: security, Prefix: s.EtcdPrefix, Form: registry.New(rows).Encrypted(s.EtcdPrefix, cipher)}, err
 }
 
 // serverFlags say where a running server is, and who the client.
@@ -98,7 +99,7 @@ type importFlags struct {
 }
 
 func (f *importFlags) add(fs *pflag.FlagSet) {
-	f.etcdFlags.add(fs)
+	f.etcdFlags.add(fs, "from-etcd")
 	f.server.add(fs)
 	fs.BoolVar(&f.leaveOut, "leave-out-unreadable", false, "import without the values and resources that cannot be read")
 	fs.BoolVar(&f.strict, "strict", false, "refuse the objects of a server that changed during the import")

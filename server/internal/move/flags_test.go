@@ -42,7 +42,7 @@ func TestImportFromServerRefuses(t *testing.T) {
 		"unknown user":  {[]string{from, nobody}, "/api: the source does not know the client (401): "},
 		"no rights":     {[]string{from, bob}, "apiservices: the client may not read that (403): "},
 		"no token":      {[]string{from, "--token-file=/nowhere"}, "open /nowhere: "},
-		"two sources":   {[]string{from, "--etcd=http://127.0.0.1:1"}, "two sources: give --etcd, or --from-server or --kubeconfig"},
+		"two sources":   {[]string{from, "--from-etcd=http://127.0.0.1:1"}, "two sources: give --from-etcd, or --from-server or --kubeconfig"},
 		"two logins":    {[]string{from, "--kubeconfig=/nowhere"}, "--kubeconfig has the credentials and the authority: leave out --token-file"},
 		"half a pair":   {[]string{from, "--client-certificate=" + other}, "a certificate needs its key"},
 		"ends":          {[]string{answering("/api/v1/pods", `{"metadata":{},"items":[{"metadata":{"name":"a"`)}, "/api/v1/pods: the source ended in the middle of the answer: "},

@@ -1,5 +1,6 @@
-// Package move moves the objects of a cluster between the store of a server and the etcd of a
-// kube-apiserver, or from a running server, through its API. It is a program of its own, so that servers do not carry the client of etcd.
+// Package move has the commands that need etcd's client: objects of a cluster move between the store of
+// a server and the etcd of a kube-apiserver, or come from a running server, through its API, and
+// values in etcd are checked.
 package move
 
 import (
@@ -16,7 +17,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/operate"
-	"github.com/capstan-dev/capstan/server/internal/registry"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -46,30 +46,28 @@ func (f *importFlags) importStore(ctx context.Context, report func(Imported)) (d
 // source opens the source that the flags name. Errors are those of the flags and of openEtcd.
 func (f *importFlags) source(ctx context.Context, all *catalog.Catalog, cipher *encryption.Cipher) (Source, error) {
 	switch {
-	case f.server.given() && len(f.servers) > 0:
-		return nil, errors.New("two sources: give --etcd, or --from-server or --kubeconfig")
+	case f.server.given() && len(f.etcd.EtcdServers) > 0:
+		return nil, errors.New("two sources: give --from-etcd, or --from-server or --kubeconfig")
 	case f.server.given():
 		config, err := f.server.config()
 		if err != nil {
 			return nil, err
 		}
 		return openServer(config, all)
-	case len(f.servers) == 0:
-		return nil, errors.New("no etcd: give the URLs of its members with --etcd, or a running server with --from-server")
+	case len(f.etcd.EtcdServers) == 0:
+		return nil, errors.New("no source: give the URLs of the members of etcd with --from-etcd, or a running server with --from-server")
 	}
-	from, err := f.config()
+	from, err := configOf(&f.etcd, all, cipher)
 	if err != nil {
 		return nil, err
 	}
-	from.Form = registry.New(all).Encrypted(from.Prefix, cipher)
 	return openEtcd(ctx, from)
 }
 
 // exportStore writes the objects of the store of a data directory into etcd: see Export.
 func (f *etcdFlags) exportStore(ctx context.Context, report func(Exported)) (done Exported, err error) {
-	to, err := f.config()
-	if err != nil {
-		return done, err
+	if len(f.etcd.EtcdServers) == 0 {
+		return done, errors.New("no etcd: give the URLs of its members with --to-etcd")
 	}
 	cipher, err := encryption.Read(f.encryption, catalog.ResourceOfKey)
 	if err != nil {
@@ -86,11 +84,14 @@ func (f *etcdFlags) exportStore(ctx context.Context, report func(Exported)) (don
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	all := rows()
+	to, err := configOf(&f.etcd, all, cipher)
+	if err != nil {
+		return done, err
+	}
 	kinds, err := custom.KindsOfStore(ctx, engine, all.Snapshot())
 	if err != nil {
 		return done, err
 	}
-	to.Form = registry.New(all).Encrypted(to.Prefix, cipher)
 	x := Export{Store: engine, To: to, Kinds: stored.NewKinds(all.Snapshot()).And(kinds), Report: report}
 	return x.Run(ctx)
 }

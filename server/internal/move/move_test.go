@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/etcdtest"
@@ -28,7 +29,8 @@ func TestMain(m *testing.M) { os.Exit(etcdtest.Run(m)) }
 // command runs one command line to its end.
 func command(args ...string) (code int, stdout, stderr string) {
 	var out bytes.Buffer
-	cmd := newCommand()
+	cmd := &cobra.Command{Use: "store", SilenceUsage: true, SilenceErrors: true}
+	cmd.AddCommand(NewImport(), NewExport())
 	cmd.SetArgs(args)
 	cmd.SetOut(&out)
 	if err := cmd.ExecuteContext(context.Background()); err != nil {
@@ -92,7 +94,7 @@ func TestImportFromEtcd(t *testing.T) {
 		places[l.Place] = string(l.Value)
 	}
 	revisions := filled(t, url, places)
-	code, out, stderr := command("import", "--etcd="+url, "--data-dir="+dir)
+	code, out, stderr := command("import", "--from-etcd="+url, "--data-dir="+dir)
 	if code != 0 || !strings.Contains(out, fmt.Sprintf("has the state of revision %d; 1 keys are not objects, 0 values were left out", len(places)+1)) {
 		t.Fatalf("%d: %s%s", code, out, stderr)
 	}
@@ -118,7 +120,7 @@ func TestImportFromEtcd(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, stderr = command("import", "--etcd="+url, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is there already; move it away before") {
+	if code, out, stderr = command("import", "--from-etcd="+url, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is there already; move it away before") {
 		t.Errorf("a second import: %d: %s%s", code, out, stderr)
 	}
 	servedImport(t, dir, len(places)+1)
@@ -186,20 +188,20 @@ func TestImportRefuses(t *testing.T) {
 	url := etcdtest.Start(t)
 	filled(t, url, map[string]string{"/configmaps/default/broken": "k8s\x00broken"})
 	dir := t.TempDir()
-	code, out, stderr := command("import", "--etcd="+url, "--data-dir="+dir)
+	code, out, stderr := command("import", "--from-etcd="+url, "--data-dir="+dir)
 	if code != 1 || !strings.Contains(out, "/registry/configmaps/default/broken: ") || !strings.Contains(stderr, "1 values cannot be read; nothing was imported") {
 		t.Errorf("%d: %s%s", code, out, stderr)
 	}
 	if _, err := os.Stat(operate.StoreDir(dir)); err == nil {
 		t.Error("a refused import made a store")
 	}
-	if code, out, stderr = command("import", "--etcd="+url, "--data-dir="+dir, "--leave-out-unreadable"); code != 0 || !strings.Contains(out, "1 values were left out") {
+	if code, out, stderr = command("import", "--from-etcd="+url, "--data-dir="+dir, "--leave-out-unreadable"); code != 0 || !strings.Contains(out, "1 values were left out") {
 		t.Errorf("%d: %s%s", code, out, stderr)
 	}
 	for args, want := range map[string]string{ // of imports
-		"--data-dir=" + dir: "no etcd: give the URLs of its members with --etcd",
-		"--etcd=http://127.0.0.1:1 --data-dir=" + dir + "/x":          "http://127.0.0.1:1 does not answer",
-		"--etcd=" + url + " --etcd-cafile=/nowhere --data-dir=" + dir: "--etcd-cafile: ",
+		"--data-dir=" + dir: "no source: give the URLs of the members of etcd with --from-etcd",
+		"--from-etcd=http://127.0.0.1:1 --data-dir=" + dir + "/x":          "http://127.0.0.1:1 does not answer",
+		"--from-etcd=" + url + " --etcd-cafile=/nowhere --data-dir=" + dir: "--etcd-cafile: ",
 	} {
 		if code, _, stderr := command(append([]string{"import"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d %s, expected %q", args, code, stderr, want)
@@ -258,8 +260,8 @@ func TestExportToEtcd(t *testing.T) {
 		places[l.Place] = string(l.Value)
 	}
 	filled(t, from, places)
-	for _, args := range [][]string{{"import", "--etcd=" + from, "--data-dir=" + dir}, {"export", "--etcd=" + to, "--data-dir=" + dir},
-		{"import", "--etcd=" + to, "--data-dir=" + again}} {
+	for _, args := range [][]string{{"import", "--from-etcd=" + from, "--data-dir=" + dir}, {"export", "--to-etcd=" + to, "--data-dir=" + dir},
+		{"import", "--from-etcd=" + to, "--data-dir=" + again}} {
 		if code, out, stderr := command(args...); code != 0 {
 			t.Fatalf("%q: %d: %s%s", args, code, out, stderr)
 		}
@@ -284,7 +286,7 @@ func TestExportToEtcd(t *testing.T) {
 			t.Errorf("%s: etcd has\n%q\nkube-apiserver wrote\n%q", place, got, value)
 		}
 	}
-	if code, _, stderr := command("export", "--etcd="+to, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is in etcd already") {
+	if code, _, stderr := command("export", "--to-etcd="+to, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is in etcd already") {
 		t.Errorf("a second export: %d: %s", code, stderr)
 	}
 }

@@ -56,7 +56,7 @@ type definition struct {
 // openServer makes the source of a server's API. It does not connect. Errors are mistakes in the
 // configuration.
 func openServer(config client.Config, rows *catalog.Catalog) (*Server, error) {
-	config.UserAgent = "capstan-move"
+	config.UserAgent = "capstan"
 	c, err := client.NewREST(config)
 	if err != nil {
 		return nil, err

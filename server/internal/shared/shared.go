@@ -10,6 +10,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/encryption"
@@ -96,6 +99,14 @@ type Store interface {
 	// Present keeps a record of this server among those of all servers for a while, and returns the
 	// names of all records. The value is in the form of endpoints, as kube-apiserver keeps it.
 	Present(ctx context.Context, name string, endpoints store.Value) ([]string, error)
+}
+
+// AddConnectionFlags defines the flags by which etcd is reached, but for those of its members.
+func (s *Settings) AddConnectionFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&s.EtcdCAFile, "etcd-cafile", s.EtcdCAFile, "authorities of the certificate of etcd, PEM (default: those of the machine)")
+	fs.StringVar(&s.EtcdCertFile, "etcd-certfile", s.EtcdCertFile, "certificate by which etcd knows this program, PEM")
+	fs.StringVar(&s.EtcdKeyFile, "etcd-keyfile", s.EtcdKeyFile, "private key of --etcd-certfile, PEM")
+	fs.StringVar(&s.EtcdPrefix, "etcd-prefix", cmp.Or(s.EtcdPrefix, "/registry"), "beginning of the keys of the cluster in etcd")
 }
 
 // Validate reports mistakes.

@@ -17,7 +17,7 @@ const (
 var groups = []group{
 	{"server", "starts the process and makes the rooms, each from those below it", 0, 0, 12,
 		[]string{"server", "server/internal/seams", "server/command", "server/builtin", "server/servertest", "server/cmd/capstan",
-			"server/cmd/capstan-etcd", "server/internal/etcdstore", "server/cmd/capstan-move", "server/internal/move"}},
+			"server/cmd/capstan-etcd", "server/internal/etcdstore", "server/internal/move"}},
 	{"requests", "from the path to the answer", 1, 0, 12,
 		in(rooms, "serve", "endpoints", "verbs", "request", "extensions", "outbound", "stream", "conns", "health")},
 	{"background", "what the server does by itself", 2, 0, 12,
@@ -47,7 +47,7 @@ var groups = []group{
 var notDrawn = []string{"openapi", "schemas", "client", "gen/client", "gen/*/*", "value", "object", "kit/*", "nodeapi", "examples/*",
 	"generator", "generator/*", "generator/*/*", "internal/sbom", "internal/storetest", "internal/storetest/*", "internal/authztest",
 	"internal/streamtest", "internal/history", "internal/lint",
-	"internal/measured", "internal/etcdtest", "server/internal/harness", "server/internal/identity", "tools/bench/*"}
+	"internal/measured", "internal/etcdtest", "internal/balancer", "server/internal/harness", "server/internal/identity", "tools/bench/*"}
 
 func in(folder string, names ...string) (packages []string) {
 	for _, name := range names {

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/balancer"
 )
 
 // The limits of the server's requests and of its stop, and of its start.
@@ -53,7 +55,7 @@ type Site struct {
 
 	processes []*process
 	etcd      *etcd
-	balancer  *balancer
+	balancer  *balancer.Balancer
 	turn      atomic.Int64 // of the processes to which something happens
 
 	mu     sync.Mutex
@@ -100,10 +102,10 @@ func (s *Site) share() (err error) {
 	if s.etcd, err = startEtcd(s.Etcd, filepath.Join(s.Dir, "etcd")); err != nil {
 		return err
 	}
-	if s.balancer, err = newBalancer(); err != nil {
+	if s.balancer, err = balancer.New(); err != nil {
 		return err
 	}
-	s.URL, s.processes = s.balancer.url(), nil
+	s.URL, s.processes = "https://"+s.balancer.Address(), nil
 	for i := range s.Servers {
 		s.processes = append(s.processes, &process{site: s, number: i})
 	}
@@ -143,7 +145,7 @@ func (s *Site) Launch(ctx context.Context) error {
 	for _, p := range s.processes {
 		all = append(all, strings.TrimPrefix(p.url, "https://"))
 	}
-	s.balancer.use(all...)
+	s.balancer.Use(all...)
 	return nil
 }
 
@@ -212,7 +214,7 @@ func (s *Site) Kill() {
 // close ends the etcd and the balancer.
 func (s *Site) close() {
 	if s.Shared() {
-		s.balancer.close()
+		_ = s.balancer.Close()
 		s.etcd.close()
 	}
 }

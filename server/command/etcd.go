@@ -1,0 +1,65 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/server/internal/shared"
+)
+
+// Etcd has the commands that only a program with etcd's client can perform.
+type Etcd struct {
+	// Import and Export make the commands that move objects.
+	Import, Export func() *cobra.Command
+	// Check reads all values in etcd, and removes some of those that cannot be read.
+	Check func(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, out io.Writer) error
+}
+
+// importShort says in one line what the command import does.
+const importShort = "Make a store of the objects of a kube-apiserver"
+
+// withEtcd is the name of the program with etcd's client.
+const withEtcd = "capstan-etcd"
+
+// newMoving is the command import or export. A program without etcd's client starts the other one.
+func (p program) newMoving(name, short string) *cobra.Command {
+	if p.etcd != nil {
+		return map[string]func() *cobra.Command{"import": p.etcd.Import, "export": p.etcd.Export}[name]()
+	}
+	return &cobra.Command{Use: name, Short: short, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error { return p.become(withEtcd) }}
+}
+
+// etcdCheck are the flags of a check of values in etcd.
+type etcdCheck struct {
+	settings   shared.Settings
+	encryption string
+	remove     []string
+}
+
+func (c *etcdCheck) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringSliceVar(&c.settings.EtcdServers, "etcd", nil, "check the values in the etcd with these members, in place of a server's store")
+	c.settings.AddConnectionFlags(fs)
+	fs.StringVar(&c.encryption, "encryption-provider-config", "", "the configuration of encryption of the servers on the etcd")
+	fs.StringArrayVar(&c.remove, "remove", nil, "remove the value of this key of etcd, which cannot be read")
+	for _, flag := range []string{"data-dir", "backup"} {
+		cmd.MarkFlagsMutuallyExclusive("etcd", flag)
+	}
+}
+
+// run checks the values in etcd. It reports whether that was asked for.
+func (c *etcdCheck) run(cmd *cobra.Command, p program) (asked bool, err error) {
+	switch {
+	case len(c.settings.EtcdServers) == 0 && len(c.remove) > 0:
+		return true, usageError{errors.New("--remove is for a key of etcd: give the URLs of its members with --etcd")}
+	case len(c.settings.EtcdServers) == 0:
+		return false, nil
+	case p.etcd == nil:
+		return true, usageError{fmt.Errorf("--etcd needs a program with etcd's client: %w", p.become(withEtcd))}
+	}
+	return true, p.etcd.Check(cmd.Context(), &c.settings, c.encryption, c.remove, cmd.OutOrStdout())
+}
