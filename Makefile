@@ -218,11 +218,13 @@ $(REFERENCE)/kube-apiserver:
 STORM := $(CURDIR)/.tmp/storm
 
 .PHONY: storm
-storm: ## Have many clients use a server at once for TIME, by programs of SEED and the next ones, and judge what they saw (RACE=1 needs a C compiler)
+storm: ## Have many clients use a server at once for TIME, by programs of SEED and the next ones, and judge what they saw (RACE=1 needs a C compiler; SERVERS=3 shares an etcd)
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(if $(RACE),-race) -tags invariants -o $(TOOLS)/capstan-storm ./server/cmd/capstan
+	$(if $(SERVERS),CGO_ENABLED=$(if $(RACE),1,0) go build $(if $(RACE),-race) -tags invariants -o $(TOOLS)/capstan-etcd ./server/cmd/capstan-etcd)
+	$(if $(SERVERS),go -C tools/etcd build -o $(TOOLS)/etcd .)
 	go -C tools/storm build -o $(TOOLS)/storm .
 	@echo "SEED=$(SEED) TIME=$(TIME)"
-	@ulimit -n "$$(ulimit -Hn)"; $(TOOLS)/storm -server $(TOOLS)/capstan-storm -seed $(SEED) -time $(TIME) -out $(STORM) $(STORMFLAGS)
+	@ulimit -n "$$(ulimit -Hn)"; $(TOOLS)/storm -server $(TOOLS)/capstan-storm $(if $(SERVERS),-etcd $(TOOLS)/etcd -servers $(SERVERS)) -seed $(SEED) -time $(TIME) -out $(STORM) $(STORMFLAGS)
 
 MUTANT ?=
 
