@@ -78,6 +78,9 @@ func Cluster(t testing.TB, size int) (all []*Member) {
 	return all
 }
 
+// PID is the number of the member's process.
+func (m *Member) PID() int { return m.process.Pid }
+
 // Pause has the member hang until Resume: its connections stay open, and it answers nothing.
 func (m *Member) Pause() error { return m.process.Signal(syscall.SIGSTOP) }
 

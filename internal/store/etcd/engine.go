@@ -64,6 +64,7 @@ type Engine struct {
 	locks       store.KeyLocks
 	newest      newest
 	writing     writing
+	own         ownWrites
 	unreadables unreadables
 	space       space
 	leases      leases

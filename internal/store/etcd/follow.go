@@ -116,7 +116,7 @@ func (e *Engine) askForProgress(ctx context.Context, watcher clientv3.Watcher, h
 // apply writes events into the replica. gap says that they replace others.
 func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 	all := make([]store.Followed, 0, len(events))
-	latest := map[string]store.Entry{} // written by these events
+	latest := map[string]int{} // by key: the number of changes up to its last one
 	for _, event := range events {
 		key, ok := e.key(event.Kv.Key)
 		if !ok {
@@ -126,7 +126,7 @@ func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 		var err error
 		note := store.Followed{Key: notes + key, Revision: f.Revision, Delete: true}
 		if !f.Delete {
-			if f.Value, err = e.cfg.Form.Decode(key, event.Kv.Value); err != nil {
+			if f.Value, err = e.decode(key, event.Kv.Key, event.Kv.Value); err != nil {
 				e.unreadable(event.Kv.Key, f.Revision, err)
 				f.Delete = true // the state before is not shown either
 				note.Delete, note.Value = false, noteOf(err)
@@ -136,32 +136,35 @@ func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 			all = append(all, note)
 		}
 		if f.Delete {
-			if f.Value, ok, err = e.last(key, latest); err != nil {
+			if f.Value, ok, err = e.last(key, all, latest[key]); err != nil {
 				return err
 			}
 		}
 		if !ok {
 			continue // its value could not be read, so it was never there
 		}
-		latest[key] = store.Entry{Key: key, Revision: f.Revision, Value: store.Splice(f.Value, f.Revision)}
-		if f.Delete {
-			latest[key] = store.Entry{}
-		}
 		all = append(all, f)
+		latest[key] = len(all)
 	}
 	return e.replica.Replicate(all, gap)
 }
 
-// last is the final state of a key that is deleted; ok is false when the replica lacks the key.
-func (e *Engine) last(key string, latest map[string]store.Entry) (v store.Value, ok bool, err error) {
-	entry, known := latest[key]
-	if !known {
-		if entry, err = e.replica.Get(context.Background(), key); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return v, false, err
-		}
+// last is the final state of a key that is deleted; ok is false when there is none. The changes that are
+// not in the replica yet are given; the n-th one is the last of the key, if n is not 0.
+func (e *Engine) last(key string, changes []store.Followed, n int) (v store.Value, ok bool, err error) {
+	var entry store.Entry
+	if n == 0 {
+		entry, err = e.replica.Get(context.Background(), key)
+	} else if f := &changes[n-1]; f.Delete {
+		err = store.ErrNotFound
+	} else {
+		entry = store.Entry{Key: key, Revision: f.Revision, Value: store.Splice(f.Value, f.Revision)}
 	}
-	if entry.Key == "" {
+	if errors.Is(err, store.ErrNotFound) {
 		return v, false, nil
+	}
+	if err != nil {
+		return v, false, err
 	}
 	v, err = e.cfg.Form.Last(entry)
 	return v, true, err

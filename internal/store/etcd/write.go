@@ -88,7 +88,9 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 			return entries, false, err
 		}
 	}
-	compared, operations, otherwise, err := e.parts(ctx, keys, entries, writes, current)
+	places := e.places(keys)
+	defer e.own.end(places)
+	compared, operations, otherwise, err := e.parts(ctx, keys, places, entries, writes, current)
 	if err != nil {
 		return nil, false, err
 	}
@@ -164,15 +166,24 @@ func entriesOf(current []*store.Entry) []store.Entry {
 	return entries
 }
 
+// places are the keys in etcd of keys.
+func (e *Engine) places(keys []string) []string {
+	all := make([]string, len(keys))
+	for i, key := range keys {
+		all[i] = e.place(key)
+	}
+	return all
+}
+
 // parts makes the parts of a transaction: the comparisons of its keys and read sets, its operations,
 // and the questions that are asked when the comparisons fail.
-func (e *Engine) parts(ctx context.Context, keys []string, entries []store.Entry, writes []store.Write, current []*store.Entry) (
+func (e *Engine) parts(ctx context.Context, keys, places []string, entries []store.Entry, writes []store.Write, current []*store.Entry) (
 	compared []clientv3.Cmp, operations, otherwise []clientv3.Op, err error) {
 	for i, w := range writes {
-		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(keys[i])), "=", int64(entries[i].Revision)))
-		otherwise = append(otherwise, clientv3.OpGet(e.place(keys[i]), clientv3.WithKeysOnly()))
+		compared = append(compared, clientv3.Compare(clientv3.ModRevision(places[i]), "=", int64(entries[i].Revision)))
+		otherwise = append(otherwise, clientv3.OpGet(places[i], clientv3.WithKeysOnly()))
 		compared = e.appendSeen(compared, w.Seen)
-		operation, err := e.operation(ctx, keys[i], w, current[i])
+		operation, err := e.operation(ctx, keys[i], places[i], w, current[i])
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -223,17 +234,18 @@ func (e *Engine) changed(answer *clientv3.TxnResponse, before []store.Entry) boo
 }
 
 // operation is the part of a transaction that performs a write.
-func (e *Engine) operation(ctx context.Context, key string, w store.Write, current *store.Entry) (op clientv3.Op, err error) {
+func (e *Engine) operation(ctx context.Context, key, place string, w store.Write, current *store.Entry) (op clientv3.Op, err error) {
 	if err := store.CheckWrite(key, w, current); err != nil || w.Op == 0 {
 		return clientv3.Op{}, err
 	}
 	if w.Op == store.OpDelete {
-		return clientv3.OpDelete(e.place(key)), nil
+		return clientv3.OpDelete(place), nil
 	}
 	data, err := e.cfg.Form.Encode(key, w.Value)
 	if err != nil {
 		return op, err
 	}
+	e.own.begin(place, data, w.Value)
 	var options []clientv3.OpOption
 	if e.cfg.Lives != nil {
 		if life := e.cfg.Lives(key); life > 0 {
@@ -244,7 +256,7 @@ func (e *Engine) operation(ctx context.Context, key string, w store.Write, curre
 			options = append(options, clientv3.WithLease(id))
 		}
 	}
-	return clientv3.OpPut(e.place(key), string(data), options...), nil
+	return clientv3.OpPut(place, string(data), options...), nil
 }
 
 // appendSeen adds the comparisons of a read set.

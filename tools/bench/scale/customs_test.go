@@ -230,9 +230,24 @@ func (s *instance) readRevisions(k *kind) {
 // cpu counts, are too coarse for a short round.
 func (s *instance) exactCPU() (total time.Duration) {
 	s.t.Helper()
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.pid))
+	return cpuOf(s.t, s.pid)
+}
+
+// etcdCPU is the CPU time of the server's etcd so far; 0 without one.
+func (s *instance) etcdCPU() time.Duration {
+	s.t.Helper()
+	if s.etcd == nil {
+		return 0
+	}
+	return cpuOf(s.t, s.etcd.PID())
+}
+
+// cpuOf is the CPU time of the threads of a process.
+func cpuOf(t *testing.T, pid int) (total time.Duration) {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(threads) == 0 {
-		s.t.Skip("needs Linux")
+		t.Skip("needs Linux")
 	}
 	for _, name := range threads {
 		var ran time.Duration

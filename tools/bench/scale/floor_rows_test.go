@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/etcdtest"
 )
 
 // row is an operation that both servers are asked for. send sends the one of a number and
@@ -32,6 +34,7 @@ type setting struct {
 	flags   func(dir string) []string
 	token   string
 	prepare func(s *instance) *kind // the kind of the small objects
+	etcd    bool                    // the server and the floor are on an etcd each
 }
 
 func configMaps(*instance) *kind {
@@ -40,6 +43,7 @@ func configMaps(*instance) *kind {
 
 var settings = []setting{
 	{name: "default", token: token, prepare: configMaps},
+	{name: "etcd", token: token, prepare: configMaps, etcd: true},
 	{name: "audit", token: token, prepare: configMaps, flags: func(dir string) []string {
 		if err := os.WriteFile(dir+"/audit.yaml", []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"), 0o600); err != nil {
 			panic(err)
@@ -124,7 +128,7 @@ func TestFloor(t *testing.T) {
 		}
 		table.WriteByte('\n')
 	}
-	t.Logf("server ÷ floor, medians of %d rounds of %d operations\n| row | default | audit | user | custom |\n| --- | ---: | ---: | ---: | ---: |\n%s", rounds, n, &table)
+	t.Logf("server ÷ floor, medians of %d rounds of %d operations\n| row | default | etcd | audit | user | custom |\n| --- | ---: | ---: | ---: | ---: | ---: |\n%s", rounds, n, &table)
 }
 
 // ratesBound is the least rate of durable creates by 64 clients, relative to the floor's.
@@ -132,7 +136,7 @@ const ratesBound = 0.45
 
 // 64 clients create config maps as fast as they can, on the server and on a floor in turn.
 func TestManyClients(t *testing.T) {
-	s, floor := start(t), startFloor(t)
+	s, floor := start(t), startFloor(t, t.TempDir())
 	defer floor.kill()
 	create := rowsOf(0, configMaps(s))[0]
 	create.clients, create.count = 64, 4000
@@ -163,7 +167,15 @@ func (set setting) run(t *testing.T, n, round int, some func(string) bool, repor
 	if set.flags != nil {
 		flags = set.flags(dir)
 	}
-	server, floor := startOn(t, dir, flags...), startFloor(t)
+	place, members := t.TempDir(), [2]*etcdtest.Member{}
+	if set.etcd {
+		for i := range members {
+			members[i] = etcdtest.Cluster(t, 1)[0]
+		}
+		flags, place = append(flags, "--etcd-servers", members[0].URL), members[1].URL
+	}
+	server, floor := startOn(t, dir, flags...), startFloor(t, place)
+	server.etcd, floor.etcd = members[0], members[1]
 	defer server.stop()
 	defer floor.kill()
 	server.send(http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", "application/json", `{"metadata":{"name":"measured"}}`)
@@ -174,12 +186,17 @@ func (set setting) run(t *testing.T, n, round int, some func(string) bool, repor
 		slices.Reverse(both)
 	}
 	inTurn := func(name string, turn func(s *instance) time.Duration) {
-		costs := map[*instance]time.Duration{}
+		costs, beside := map[*instance]time.Duration{}, map[*instance]time.Duration{}
 		for _, s := range both {
+			before := s.etcdCPU()
 			costs[s] = turn(s)
+			beside[s] = s.etcdCPU() - before
 		}
 		if !t.Failed() && some(name) {
 			report(name, costs[server], costs[floor])
+			if set.etcd {
+				t.Logf("%s %-22s CPU of etcd in all: %v, floor %v", set.name, name, beside[server].Round(time.Millisecond), beside[floor].Round(time.Millisecond))
+			}
 		}
 	}
 	for _, r := range rowsOf(n, k) {

@@ -23,12 +23,13 @@ import (
 )
 
 // floor is the unit of the rows: a server that moves the bytes of a request and of its answer
-// over HTTPS, syncs each change to the disk, and understands nothing of either. The client
+// over HTTPS, syncs each change to the disk, or has an etcd do so and waits until it sees the change
+// in a watch, and understands nothing of either. The client
 // names the length of an answer in the header Answer-Bytes, for lists that of an item, so
 // that both servers send as much. It runs in a process of its own, which is this test's
 // program too.
 type floor struct {
-	disk *pebble.DB
+	disk keeper
 
 	mu       sync.Mutex
 	objects  map[string][]byte   // by path, as sent, and blanks
@@ -36,9 +37,31 @@ type floor struct {
 	watchers map[string][]chan []byte
 }
 
-// serveFloor serves a folder on a free port until the process is killed.
-func serveFloor(dir string) error {
-	disk, err := pebble.Open(dir, &pebble.Options{Logger: quiet{}})
+// keeper keeps the objects of a floor.
+type keeper interface {
+	set(key string, value []byte) error
+	remove(key string) error
+}
+
+// onDisk keeps objects in a folder.
+type onDisk struct{ *pebble.DB }
+
+func (d onDisk) set(key string, value []byte) error { return d.Set([]byte(key), value, pebble.Sync) }
+
+func (d onDisk) remove(key string) error { return d.Delete([]byte(key), pebble.Sync) }
+
+// newKeeper is an etcd, by its URL, or a folder.
+func newKeeper(place string) (keeper, error) {
+	if strings.HasPrefix(place, "http") {
+		return openEtcd(place)
+	}
+	disk, err := pebble.Open(place, &pebble.Options{Logger: quiet{}})
+	return onDisk{disk}, err
+}
+
+// serveFloor serves a folder, or an etcd, on a free port until the process is killed.
+func serveFloor(place string) error {
+	disk, err := newKeeper(place)
 	if err != nil {
 		return err
 	}
@@ -92,7 +115,7 @@ func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		from, _ := strconv.Atoi(query.Get("continue"))
 		list(w, items, size, from, limit)
 	case r.Method == http.MethodDelete:
-		must(f.disk.Delete([]byte(path), pebble.Sync))
+		must(f.disk.remove(path))
 		answer(w, http.StatusOK, bytes.Repeat([]byte{' '}, size))
 	default:
 		f.change(w, r, path, size)
@@ -113,7 +136,7 @@ func (f *floor) change(w http.ResponseWriter, r *http.Request, path string, size
 		name, _, _ := bytes.Cut(after, []byte(`"`))
 		path, code = collection+"/"+string(name), http.StatusCreated
 	}
-	must(f.disk.Set([]byte(path), object, pebble.Sync))
+	must(f.disk.set(path, object))
 	f.mu.Lock()
 	f.objects[path] = object
 	if r.Method == http.MethodPost {

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/etcdtest"
 )
 
 // binary is the measured server: a process with memory and CPU time of its own.
@@ -35,12 +37,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "capstan")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", binary, "github.com/capstan-dev/capstan/server/cmd/capstan")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", dir, "github.com/capstan-dev/capstan/server/cmd/capstan", "github.com/capstan-dev/capstan/server/cmd/capstan-etcd")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	build.Stderr = os.Stderr
 	code := 1
 	if err := build.Run(); err == nil {
-		code = m.Run()
+		code = etcdtest.Run(m)
 	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
@@ -53,6 +55,7 @@ type instance struct {
 	cmd       *exec.Cmd
 	started   time.Time
 	pid       int
+	etcd      *etcdtest.Member // that the server is on; nil for none
 	address   string
 	transport *http.Transport
 	client    *http.Client // for short requests
@@ -85,11 +88,11 @@ func startOn(t *testing.T, dir string, flags ...string) *instance {
 	return launch(t, exec.Command(binary, append([]string{"serve", "--data-dir", dir, "--secure-port", "0", "--token-auth-file", tokens}, flags...)...))
 }
 
-// startFloor starts a floor. The caller stops it.
-func startFloor(t *testing.T) *instance {
+// startFloor starts a floor on a folder, or on the etcd with a URL. The caller stops it.
+func startFloor(t *testing.T, place string) *instance {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "CAPSTAN_FLOOR="+t.TempDir())
+	cmd.Env = append(os.Environ(), "CAPSTAN_FLOOR="+place)
 	return launch(t, cmd)
 }
 
