@@ -203,10 +203,10 @@ REFERENCE := $(CURDIR)/.tmp/reference
 DIFFER := $(CURDIR)/.tmp/differ
 
 .PHONY: differ
-differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to kube-apiserver 1.25 and to this server, and list what differs
+differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to kube-apiserver 1.25 and to this server, and list what differs (MIXED=1: to a mix of both kinds on one etcd)
 	go -C tools/differ build -o $(TOOLS)/differ .
 	@echo "SEED=$(SEED) N=$(N)"
-	$(TOOLS)/differ run -start-reference $(REFERENCE) -start-server $(BIN) -accepted tools/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
+	$(TOOLS)/differ run $(if $(MIXED),-mixed) -start-reference $(REFERENCE) -start-server $(BIN) -accepted tools/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
 
 .PHONY: exchange
 exchange: $(REFERENCE)/kube-apiserver ## Exchange the kube-apiservers 1.25 of a cluster on etcd for this server and back while clients use it; UPSTREAM=folder adds controllers

@@ -62,7 +62,7 @@ func main() {
 type common struct {
 	reference, server, token, serverToken, accepted, out string
 	startReference, startServer, disable                 string
-	messages                                             bool
+	messages, mixed                                      bool
 	timeout                                              time.Duration
 
 	started []*start.Process
@@ -72,6 +72,7 @@ func (c *common) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.reference, "reference", "https://127.0.0.1:21443", "URL of the reference, on loopback")
 	fs.StringVar(&c.startReference, "start-reference", "", "directory of etcd and kube-apiserver (see reference/build.sh): they are started for the run, on free ports, with -token's default")
 	fs.StringVar(&c.startServer, "start-server", "", "path of capstan: it is started for the run, on a free port")
+	fs.BoolVar(&c.mixed, "mixed", false, "put a further kube-apiserver on one etcd with the started capstan, and draw one of both for each request")
 	fs.StringVar(&c.disable, "disable-admission-plugins", "", "plug-ins that a started reference does without")
 	fs.StringVar(&c.server, "server", "https://127.0.0.1:23443", "URL of the server under test, on loopback")
 	fs.StringVar(&c.token, "token", "admintoken", "bearer token of an administrator, for both")
@@ -95,14 +96,25 @@ func (c *common) start(ctx context.Context) error {
 		}
 		c.reference, c.started = p.URL, append(c.started, p)
 	}
+	if c.mixed && (c.startReference == "" || c.startServer == "") {
+		return errors.New("-mixed needs -start-reference and -start-server")
+	}
 	if c.startServer != "" {
-		p, err := start.Server(ctx, c.startServer)
+		p, err := c.startTested(ctx)
 		if err != nil {
 			return err
 		}
 		c.server, c.started = p.URL, append(c.started, p)
 	}
 	return nil
+}
+
+// startTested starts the server under test, or the mix of servers.
+func (c *common) startTested(ctx context.Context) (*start.Process, error) {
+	if c.mixed {
+		return start.Mixed(ctx, c.startReference, c.startServer)
+	}
+	return start.Server(ctx, c.startServer)
 }
 
 func (c *common) stop() {

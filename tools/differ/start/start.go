@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,7 @@ type Process struct {
 	URL   string
 	dir   string
 	parts []*exec.Cmd
+	front *httptest.Server // nil for clients that reach the server itself
 }
 
 // Reference starts etcd and kube-apiserver from a directory that reference/build.sh has filled.
@@ -48,23 +50,31 @@ func Reference(ctx context.Context, binaries string, flags ...string) (*Process,
 	if err != nil {
 		return nil, err
 	}
-	key := filepath.Join(p.dir, "sa.key")
-	if err := writeKey(key); err != nil {
-		p.Stop()
-		return nil, err
+	return p.ready(ctx, ports[0], p.runReference(binaries, ports, flags...))
+}
+
+// runReference runs etcd and kube-apiserver on ports: that of the server, and two of etcd.
+func (p *Process) runReference(binaries string, ports []string, flags ...string) error {
+	if err := writeKey(p.key()); err != nil {
+		return err
 	}
 	client, peer := loopback("http", ports[1]), loopback("http", ports[2])
 	// A tester's store may be lost: etcd does not wait for the disk.
-	err = p.run(filepath.Join(binaries, "etcd"), "--data-dir", filepath.Join(p.dir, "etcd"), "--unsafe-no-fsync", "--log-level", "error",
+	if err := p.run(filepath.Join(binaries, "etcd"), "--data-dir", filepath.Join(p.dir, "etcd"), "--unsafe-no-fsync", "--log-level", "error",
 		"--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
-	if err == nil {
-		err = p.run(filepath.Join(binaries, "kube-apiserver"), append([]string{"--etcd-servers", client, "--secure-port", ports[0],
-			"--bind-address", "127.0.0.1", "--cert-dir", filepath.Join(p.dir, "certs"), "--token-auth-file", p.tokens(), "--authorization-mode", "RBAC",
-			"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file", key, "--service-account-key-file", key,
-			"--service-cluster-ip-range", "10.0.0.0/16", "--allow-privileged=true"}, flags...)...)
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer); err != nil {
+		return err
 	}
-	return p.ready(ctx, ports[0], err)
+	own := []string{"--etcd-servers", client, "--secure-port", ports[0], "--bind-address", "127.0.0.1", "--cert-dir", filepath.Join(p.dir, "certs"),
+		"--token-auth-file", p.tokens(), "--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.0.0.0/16", "--allow-privileged=true"}
+	return p.run(filepath.Join(binaries, "kube-apiserver"), append(append(own, p.accountFlags()...), flags...)...)
+}
+
+func (p *Process) key() string { return filepath.Join(p.dir, "sa.key") }
+
+// accountFlags are those about the tokens of service accounts.
+func (p *Process) accountFlags() []string {
+	return []string{"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file", p.key(), "--service-account-key-file", p.key()}
 }
 
 // Server starts the server under test, without controllers, as the reference has none.
@@ -161,6 +171,10 @@ func waitReady(ctx context.Context, url string) error {
 
 // Stop ends the programs, last started first, and removes their files.
 func (p *Process) Stop() {
+	if p.front != nil {
+		p.front.CloseClientConnections()
+		p.front.Close()
+	}
 	for i := len(p.parts) - 1; i >= 0; i-- {
 		c := p.parts[i]
 		_ = c.Process.Signal(syscall.SIGTERM)
