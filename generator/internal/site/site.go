@@ -39,6 +39,7 @@ var guides = []guide{
 	{"docs/operators.md", "operators.html", "For those who run it", "run"},
 	{"docs/clients.md", "clients.html", "For those who write clients", "clients"},
 	{"docs/designers.md", "designers.html", "For those who design schemas", "schemas"},
+	{"docs/scale.md", "scale.html", "Large clusters on etcd", ""},
 	{"docs/documents.md", "documents.html", "What documents mean", ""},
 	{"", "keys.html", "Keys of documents", "keys"},
 	{"README.md", "readme.html", "Overview", ""},

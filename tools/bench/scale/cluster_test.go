@@ -40,12 +40,13 @@ func TestCluster(t *testing.T) {
 		}
 		s := startOn(t, filepath.Join(dir, name), "--etcd-servers", member.URL, "--cert-dir", filepath.Join(dir, "pki"))
 		s.etcd = member
-		t.Cleanup(s.stop)
 		return s
 	}
 	c := &cluster{t: t, writer: on("1")}
+	t.Cleanup(func() { c.writer.stop() })
 	c.writer.send(http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", "application/json", `{"metadata":{"name":"measured"}}`)
 	c.follows = on("2")
+	t.Cleanup(func() { c.follows.stop() })
 	c.writer.transport.MaxIdleConnsPerHost = 64
 
 	revisions := make([]string, nodes)
@@ -75,6 +76,12 @@ func TestCluster(t *testing.T) {
 		_, err := c.writer.exchange(http.MethodGet, fmt.Sprintf("%s/pod-%06d", pods, i), "", nil)
 		return err
 	})
+	c.follows.stop()
+	begin := time.Now()
+	for c.follows = on("2"); c.follows.code("/readyz") != http.StatusOK; {
+		time.Sleep(time.Millisecond)
+	}
+	t.Logf("a restart with the replica is ready after %v", time.Since(begin).Round(time.Millisecond))
 	t.Logf("at rest: the writer has %.0f MiB, the other %.0f MiB", settled(c.writer)/1024, settled(c.follows)/1024)
 }
 

@@ -74,7 +74,8 @@ func (p *Process) key() string { return filepath.Join(p.dir, "sa.key") }
 
 // accountFlags are those about the tokens of service accounts.
 func (p *Process) accountFlags() []string {
-	return []string{"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file", p.key(), "--service-account-key-file", p.key()}
+	return []string{"--service-account-issuer", "https://kubernetes.default.svc",
+		"--service-account-signing-key-file", p.key(), "--service-account-key-file", p.key()}
 }
 
 // Server starts the server under test, without controllers, as the reference has none.
