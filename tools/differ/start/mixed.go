@@ -22,9 +22,10 @@ func Mixed(ctx context.Context, binaries, binary string) (*Process, error) {
 		return nil, err
 	}
 	reference := p.URL
-	if p, err = p.ready(ctx, ports[3], p.run(binary, append([]string{"serve", "--etcd-servers", loopback("http", ports[1]),
-		"--data-dir", filepath.Join(p.dir, "data"), "--bind-address", "127.0.0.1", "--secure-port", ports[3], "--token-auth-file", p.tokens(), "--controllers", "-*", "--service-cluster-ip-range", "10.0.0.0/16"},
-		p.accountFlags()...)...)); err != nil {
+	flags := append([]string{"serve", "--etcd-servers", loopback("http", ports[1]), "--data-dir", filepath.Join(p.dir, "data"),
+		"--bind-address", "127.0.0.1", "--secure-port", ports[3], "--token-auth-file", p.tokens(), "--controllers", "-*",
+		"--service-cluster-ip-range", "10.0.0.0/16"}, p.accountFlags()...)
+	if p, err = p.ready(ctx, ports[3], p.run(binary, flags...)); err != nil {
 		return nil, err
 	}
 	if err := p.spread(reference, p.URL); err != nil {
