@@ -103,6 +103,9 @@ func (c *Controllers) keepCustomVersion(ctx context.Context, res *catalog.Row, n
 	case gv.Custom():
 		err = c.keepAPIService(ctx, res, gv)
 	}
+	if api.IsReason(err, api.ReasonNotFound) { // another server knows already that the version is not served
+		return
+	}
 	if err != nil && ctx.Err() == nil {
 		c.log.Error("the API service of custom resources is kept later", "apiservice", name, "error", err)
 	}
