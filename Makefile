@@ -149,7 +149,7 @@ race: ## Run the tests of the concurrent packages with the race detector (needs 
 
 # Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which no
 # server opens yet.
-CALLED := ^\(client\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go
+CALLED := ^\(client\|internal/balancer\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
