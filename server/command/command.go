@@ -20,9 +20,13 @@ import (
 )
 
 // Main runs the command line of the process and ends it. The configuration is that of the
-// servers that it runs, before flags. etcd is nil in a program without etcd's client.
-func Main(name string, cfg server.Config, etcd *Etcd) {
-	p := program{name, cfg, etcd, become}
+// servers that it runs, before flags.
+func Main(name string, cfg server.Config) { main(program{name, cfg, nil, become}) }
+
+// MainWithEtcd is Main of a program with etcd's client.
+func MainWithEtcd(name string, cfg server.Config, etcd Etcd) { main(program{name, cfg, &etcd, become}) }
+
+func main(p program) {
 	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, catch))
 }
 

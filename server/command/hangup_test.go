@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Println("initialized")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	Main("capstan", server.Config{}, nil)
+	Main("capstan", server.Config{})
 }
 
 // begin starts the program, which waits before the first line of Main, and sends it

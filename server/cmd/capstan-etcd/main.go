@@ -10,6 +10,6 @@ import (
 )
 
 func main() {
-	command.Main("capstan", server.Config{Etcd: server.Etcd{OpenEtcd: etcdstore.Open}},
-		&command.Etcd{Import: move.NewImport, Export: move.NewExport, Check: move.Check})
+	command.MainWithEtcd("capstan", server.Config{Etcd: server.Etcd{OpenEtcd: etcdstore.Open}},
+		command.Etcd{Import: move.NewImport, Export: move.NewExport, Check: move.Check})
 }

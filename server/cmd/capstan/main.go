@@ -6,4 +6,4 @@ import (
 	"github.com/capstan-dev/capstan/server/command"
 )
 
-func main() { command.Main("capstan", server.Config{}, nil) }
+func main() { command.Main("capstan", server.Config{}) }
