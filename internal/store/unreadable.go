@@ -62,8 +62,14 @@ func lastKnown(current Entry, last Value) Entry {
 // ScanReadable is Reader.Scan of a prefix without the records that cannot be opened, each of which
 // skip receives.
 func ScanReadable(ctx context.Context, r Reader, prefix string, visit func(e *Entry) bool, skip func(*UnreadableError)) error {
-	for from := ""; ; {
-		err := r.Scan(ctx, prefix, from, visit)
+	return PastUnreadable("", func(from string) error { return r.Scan(ctx, prefix, from, visit) }, skip)
+}
+
+// PastUnreadable scans from a key on, and goes on after each record that cannot be opened, which skip
+// receives. Errors are the others of scan.
+func PastUnreadable(from string, scan func(from string) error, skip func(*UnreadableError)) error {
+	for {
+		err := scan(from)
 		var unreadable *UnreadableError
 		if !errors.As(err, &unreadable) || unreadable.Key < from {
 			return err

@@ -104,7 +104,7 @@ func (p program) newRoot(signals catcher) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newEnvtest(), newEtcdHealth(signals),
-		p.newMoving("import", importShort), newVersion(p.name))
+		p.newImport(), newVersion(p.name))
 	return root
 }
 

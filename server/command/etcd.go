@@ -19,17 +19,27 @@ type Etcd struct {
 	Check func(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, out io.Writer) error
 }
 
-// importShort says in one line what the command import does.
-const importShort = "Make a store of the objects of a kube-apiserver"
-
 // withEtcd is the name of the program with etcd's client.
 const withEtcd = "capstan-etcd"
 
-// newMoving is the command import or export. A program without etcd's client starts the other one.
-func (p program) newMoving(name, short string) *cobra.Command {
+// newImport is the command import. A program without etcd's client starts the other one.
+func (p program) newImport() *cobra.Command {
 	if p.etcd != nil {
-		return map[string]func() *cobra.Command{"import": p.etcd.Import, "export": p.etcd.Export}[name]()
+		return p.etcd.Import()
 	}
+	return p.starting("import", "Make a store of the objects of a kube-apiserver")
+}
+
+// newExport is the command export. A program without etcd's client starts the other one.
+func (p program) newExport() *cobra.Command {
+	if p.etcd != nil {
+		return p.etcd.Export()
+	}
+	return p.starting("export", "Write the objects of a store into etcd, for kube-apiserver")
+}
+
+// starting is a command that the program with etcd's client has, which is started for it.
+func (p program) starting(name, short string) *cobra.Command {
 	return &cobra.Command{Use: name, Short: short, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error { return p.become(withEtcd) }}
 }
 

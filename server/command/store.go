@@ -32,7 +32,7 @@ copy them too, or clients that trust them will need new ones.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.newStoreCheck(), newStoreBackup(), newStoreRestore(), p.newStoreMigrate(signals), newStoreStats(),
-		p.newMoving("import", importShort), p.newMoving("export", "Write the objects of a store into etcd, for kube-apiserver"))
+		p.newImport(), p.newExport())
 	return cmd
 }
 

@@ -9,10 +9,24 @@ import (
 	"context"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/registry"
 	"github.com/capstan-dev/capstan/server/internal/shared"
 )
+
+// Connection is the part of the configuration that says how etcd is reached, and how objects lie there.
+// Errors name the flag to correct.
+func Connection(s *shared.Settings, rows *catalog.Catalog, cipher *encryption.Cipher) (etcd.Config, error) {
+	security, err := etcd.Security(s.EtcdCAFile, s.EtcdCertFile, s.EtcdKeyFile)
+	if err != nil {
+		return etcd.Config{}, err
+	}
+	format, err := s.Format()
+	return etcd.Config{Endpoints: s.EtcdServers, TLS: security, Prefix: s.EtcdPrefix,
+		Form: registry.New(rows).Encrypted(s.EtcdPrefix, cipher).Written(format)}, err
+}
 
 // Open connects to etcd and follows it into the replica. It returns when the replica has the state
 // of the moment in which it began. Errors name the flag to correct, or etcd's reason.
@@ -20,18 +34,14 @@ func Open(ctx context.Context, c shared.Config) (shared.Store, error) {
 	if err := c.Cipher.CheckValues(); err != nil {
 		return nil, err
 	}
-	security, err := etcd.Security(c.EtcdCAFile, c.EtcdCertFile, c.EtcdKeyFile)
+	config, err := Connection(&c.Settings, c.Catalog, c.Cipher)
 	if err != nil {
 		return nil, err
 	}
-	format, err := c.Format()
-	if err != nil {
-		return nil, err
-	}
-	engine, err := etcd.Open(ctx, etcd.Config{Endpoints: c.EtcdServers, TLS: security, Prefix: c.EtcdPrefix,
-		Form: registry.New(c.Catalog).Encrypted(c.EtcdPrefix, c.Cipher).Written(format), FormID: c.Form, Observe: c.Observe,
-		Lives: c.Lives, Reuse: c.LeaseReuseDuration, Compaction: max(c.EtcdCompactionInterval, time.Duration(0)),
-		SizeInterval: max(c.EtcdSizeInterval, time.Duration(0)), Size: c.Size, Replica: c.Replica, Logger: c.Logger})
+	config.FormID, config.Replica, config.Lives, config.Reuse, config.Logger = c.Form, c.Replica, c.Lives, c.LeaseReuseDuration, c.Logger
+	config.Compaction = max(c.EtcdCompactionInterval, time.Duration(0))
+	config.Observe, config.Size, config.SizeInterval = c.Observe, c.Size, max(c.EtcdSizeInterval, time.Duration(0))
+	engine, err := etcd.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}

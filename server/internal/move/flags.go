@@ -13,7 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/registry"
+	"github.com/capstan-dev/capstan/server/internal/etcdstore"
 	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
@@ -31,14 +31,13 @@ func (f *etcdFlags) add(fs *pflag.FlagSet, members string) {
 	fs.StringVar(&f.encryption, "encryption-provider-config", "", "the configuration of encryption of the store in the data directory, and of values in etcd")
 }
 
-// configOf is the configuration of etcd with a form of objects.
+// configOf is the configuration of etcd by settings that have only what flags gave them.
 func configOf(s *shared.Settings, rows *catalog.Catalog, cipher *encryption.Cipher) (etcd.Config, error) {
 	s.SetDefaults()
 	if err := s.Validate(); err != nil {
 		return etcd.Config{}, err
 	}
-	security, err := etcd.Security(s.EtcdCAFile, s.EtcdCertFile, s.EtcdKeyFile)
-	return etcd.Config{Endpoints: s.EtcdServers, TLS: security, Prefix: s.EtcdPrefix, Form: registry.New(rows).Encrypted(s.EtcdPrefix, cipher)}, err
+	return etcdstore.Connection(s, rows, cipher)
 }
 
 // serverFlags say where a running server is, and who the client.

@@ -16,15 +16,10 @@ import (
 // past scans the list's entries from its first key on. Where the client asks for the
 // objects that can be read, it goes on after a record that cannot be opened, and notes it.
 func (l *list) past(scan func(from string) error) error {
-	for from := l.from; ; {
-		err := scan(from)
-		var unreadable *store.UnreadableError
-		if !l.skips || !errors.As(err, &unreadable) || unreadable.Key < from {
-			return err
-		}
-		l.skip(unreadable.Key)
-		from = unreadable.Key + "\x00"
+	if !l.skips {
+		return scan(l.from)
 	}
+	return store.PastUnreadable(l.from, scan, func(u *store.UnreadableError) { l.skip(u.Key) })
 }
 
 func (l *list) skip(key string) {
