@@ -65,35 +65,64 @@ func (s *etcdServers) start(i int) {
 	s.all[i] = one
 }
 
-// ledger is the names of the objects whose creation was acknowledged.
+// ledger is the objects whose creation was acknowledged, with the time of that.
 type ledger struct {
+	patience time.Duration // with one request
+
 	mu      sync.Mutex
-	names   map[string]bool
-	longest time.Duration // between two acknowledgments of one writer
+	acked   map[string]time.Time
+	pause   time.Duration  // the longest between two acknowledgments of one writer
+	refused map[string]int // answers other than the expected ones, by reason
 }
 
-// write creates objects through the servers in turn, until ctx ends. A server that does not answer in
-// a second is left for the next one.
-func (l *ledger) write(ctx context.Context, writer int, clients func() []*kubernetes.Clientset) {
+func newLedger(patience time.Duration) *ledger {
+	return &ledger{patience: patience, acked: map[string]time.Time{}, refused: map[string]int{}}
+}
+
+// tries repeats a request until it succeeds or ctx ends.
+func (l *ledger) tries(ctx context.Context, do func(ctx context.Context) error) bool {
+	for ctx.Err() == nil {
+		soon, cancel := context.WithTimeout(ctx, l.patience)
+		err := do(soon)
+		cancel()
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil {
+			l.mu.Lock()
+			l.refused[reason(err)]++
+			l.mu.Unlock()
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
+
+// reason is a word for an error.
+func reason(err error) string {
+	if r := apierrors.ReasonForError(err); r != metav1.StatusReasonUnknown {
+		return string(r)
+	}
+	return "no answer"
+}
+
+// write creates objects until ctx ends, each attempt with the client that comes next.
+func (l *ledger) write(ctx context.Context, writer string, client func() *kubernetes.Clientset) {
 	last := time.Now()
 	for i := 0; ctx.Err() == nil; i++ {
-		name := fmt.Sprintf("w%d-%d", writer, i)
-		for ctx.Err() == nil {
-			all := clients()
-			soon, cancel := context.WithTimeout(ctx, time.Second)
-			_, err := all[rand.IntN(len(all))].CoreV1().ConfigMaps("default").Create(soon, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			cancel()
-			if err == nil || apierrors.IsAlreadyExists(err) { // of an attempt without an answer
-				break
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(writer, "-", i)}}
+		if !l.tries(ctx, func(ctx context.Context) error {
+			_, err := client().CoreV1().ConfigMaps("default").Create(ctx, object, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) { // of an attempt without an answer
+				return nil
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if ctx.Err() != nil {
+			return err
+		}) {
 			return
 		}
 		l.mu.Lock()
-		l.names[name] = true
-		l.longest = max(l.longest, time.Since(last))
+		l.acked[object.Name] = time.Now()
+		l.pause = max(l.pause, time.Since(last))
 		l.mu.Unlock()
 		last = time.Now()
 	}
@@ -115,10 +144,14 @@ func TestServersOnEtcd(t *testing.T) {
 	}
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
-	l := &ledger{names: map[string]bool{}}
+	l := newLedger(time.Second) // a server that does not answer in that time is left for the next one
+	any := func() *kubernetes.Clientset {
+		all := clients()
+		return all[rand.IntN(len(all))]
+	}
 	var writers sync.WaitGroup
 	for i := range 4 {
-		writers.Go(func() { l.write(writing, i, clients) })
+		writers.Go(func() { l.write(writing, fmt.Sprint("w", i), any) })
 	}
 	wait := func(d time.Duration) {
 		select {
@@ -162,9 +195,9 @@ func TestServersOnEtcd(t *testing.T) {
 	wait(time.Second)
 	stop()
 	writers.Wait()
-	t.Logf("%d writes, the longest pause of a writer was %s", len(l.names), l.longest)
-	if len(l.names) < 100 {
-		t.Errorf("%d writes are too few to tell", len(l.names))
+	t.Logf("%d writes, the longest pause of a writer was %s", len(l.acked), l.pause)
+	if len(l.acked) < 100 {
+		t.Errorf("%d writes are too few to tell", len(l.acked))
 	}
 	for i, c := range clients() {
 		list, err := c.CoreV1().ConfigMaps("default").List(ctx, metav1.ListOptions{})
@@ -175,7 +208,7 @@ func TestServersOnEtcd(t *testing.T) {
 		for _, object := range list.Items {
 			found[object.Name] = true
 		}
-		for name := range l.names {
+		for name := range l.acked {
 			if !found[name] {
 				t.Errorf("server %d lacks %s, whose creation was acknowledged", i, name)
 			}

@@ -20,6 +20,7 @@ import (
 
 // crowd are the clients of a cluster whose servers are exchanged, and what they saw.
 type crowd struct {
+	*ledger
 	x        *exchange
 	informed cache.SharedIndexInformer
 	stop     context.CancelFunc
@@ -27,14 +28,11 @@ type crowd struct {
 	watching sync.WaitGroup
 	halt     context.CancelFunc // of those who watch
 
-	mu       sync.Mutex
-	acked    map[string]time.Time // when a creation was acknowledged
-	watched  map[string]bool      // by the watch that is resumed by hand
-	informer map[string]bool      // by the informer
-	lag      time.Duration        // the longest from an acknowledgment to the informer
-	pause    time.Duration        // the longest between two acknowledgments of one writer
-	owners   map[string]string    // of cluster addresses
-	refused  map[string]int       // answers other than the expected ones, by reason
+	// Of the ledger's lock:
+	watched  map[string]bool   // by the watch that is resumed by hand
+	informer map[string]bool   // by the informer
+	lag      time.Duration     // the longest from an acknowledgment to the informer
+	owners   map[string]string // of cluster addresses
 	resumed  int
 	faults   []string
 }
@@ -54,7 +52,7 @@ const perConnection = 25
 // startCrowd starts all clients.
 func (x *exchange) startCrowd() *crowd {
 	x.t.Helper()
-	u := &crowd{x: x, acked: map[string]time.Time{}, watched: map[string]bool{}, informer: map[string]bool{}, owners: map[string]string{}, refused: map[string]int{}}
+	u := &crowd{ledger: newLedger(2 * time.Second), x: x, watched: map[string]bool{}, informer: map[string]bool{}, owners: map[string]string{}}
 	writing, stop := context.WithCancel(x.ctx)
 	watching, halt := context.WithCancel(x.ctx)
 	u.stop, u.halt = stop, halt
@@ -74,7 +72,7 @@ func (x *exchange) startCrowd() *crowd {
 	}
 	u.watching.Go(func() { u.watch(watching, list.ResourceVersion) })
 	for i := range writersOfMaps {
-		u.writing.Go(func() { u.writeMaps(writing, fmt.Sprint("w", i)) })
+		u.writing.Go(func() { u.write(writing, fmt.Sprint("w", i), x.renewed()) })
 	}
 	for i := range writersOfServices {
 		u.writing.Go(func() { u.writeServices(writing, fmt.Sprint("s", i)) })
@@ -106,56 +104,16 @@ func (u *crowd) inform(name string) {
 	u.informer[name] = true
 }
 
-// tries repeats a request until it succeeds or ctx ends; answers are refusals that do not count.
-func (u *crowd) tries(ctx context.Context, do func(ctx context.Context) error) bool {
-	for ctx.Err() == nil {
-		soon, cancel := context.WithTimeout(ctx, 2*time.Second)
-		err := do(soon)
-		cancel()
-		if err == nil {
-			return true
-		}
-		if ctx.Err() == nil {
-			u.mu.Lock()
-			u.refused[reason(err)]++
-			u.mu.Unlock()
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return false
-}
-
-// reason is a word for an error.
-func reason(err error) string {
-	if r := apierrors.ReasonForError(err); r != metav1.StatusReasonUnknown {
-		return string(r)
-	}
-	return "no answer"
-}
-
-// writeMaps creates objects until ctx ends.
-func (u *crowd) writeMaps(ctx context.Context, writer string) {
+// renewed returns clients, a new one after each perConnection of them.
+func (x *exchange) renewed() func() *kubernetes.Clientset {
 	var c *kubernetes.Clientset
-	last := time.Now()
-	for i := 0; ctx.Err() == nil; i++ {
-		if i%perConnection == 0 {
-			c = u.x.client(u.x.url())
+	n := 0
+	return func() *kubernetes.Clientset {
+		if n%perConnection == 0 {
+			c = x.client(x.url())
 		}
-		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(writer, "-", i)}}
-		if !u.tries(ctx, func(ctx context.Context) error {
-			_, err := c.CoreV1().ConfigMaps("default").Create(ctx, object, metav1.CreateOptions{})
-			if apierrors.IsAlreadyExists(err) { // of an attempt without an answer
-				return nil
-			}
-			return err
-		}) {
-			return
-		}
-		u.mu.Lock()
-		u.acked[object.Name] = time.Now()
-		u.pause = max(u.pause, time.Since(last))
-		u.mu.Unlock()
-		last = time.Now()
+		n++
+		return c
 	}
 }
 
@@ -163,13 +121,10 @@ func (u *crowd) writeMaps(ctx context.Context, writer string) {
 // exist are all different.
 func (u *crowd) writeServices(ctx context.Context, writer string) {
 	const living = 5
-	var c *kubernetes.Clientset
+	client := u.x.renewed()
 	var addresses []string
 	for i := 0; ctx.Err() == nil; i++ {
-		if i%perConnection == 0 {
-			c = u.x.client(u.x.url())
-		}
-		services := c.CoreV1().Services("default")
+		services := client().CoreV1().Services("default")
 		name := func(i int) string { return fmt.Sprint(writer, "-", i) }
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name(i)}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
 		if !u.tries(ctx, func(ctx context.Context) error {
