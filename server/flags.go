@@ -116,6 +116,8 @@ func (c *Config) addStoreFlags(fs *pflag.FlagSet) {
 func (c *Config) addEtcdFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.EtcdServers, "etcd-servers", c.EtcdServers,
 		"URLs of the members of an etcd that keeps the objects for this server and others, as kube-apiserver does (default: a store in --data-dir); not used with --in-memory")
+	fs.StringSliceVar(&c.EtcdServersOverrides, "etcd-servers-overrides", c.EtcdServersOverrides,
+		"an etcd of their own for events, in which they are written without disturbing other objects: /events#URL;URL")
 	c.Etcd.AddConnectionFlags(fs)
 	fs.StringVar(&c.StorageMediaType, "storage-media-type", c.StorageMediaType,
 		"form in which built-in objects are written to etcd: the binary one of the default, application/json or application/yaml; all are read")

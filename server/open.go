@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -13,9 +14,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/selector"
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/background"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
@@ -105,16 +108,18 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Watches, custom types and extension servers.
 	s.sweeper = conns.NewSweeper(times.Stall, min(times.Header, cfg.RequestTimeout))
-	hub := watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load, Shared: s.sharing != nil})
-	s.closeLater(hub.Close)
-	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
-	s.closeLater(s.headers.Close)
+	main := s.openPart(s.store)
+	s.headers = main.Headers
+	var events *verbs.Part
+	if s.events != nil {
+		events = s.openPart(s.events)
+	}
 	rows, err := custom.NewRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) })
 	if err != nil {
 		return err
 	}
 	definitions, err := custom.Open(ctx, custom.Config{Row: custom.Definitions(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
-		Objects: s.objects, Rows: rows, Hub: hub, Logger: s.log, Retry: times.Retry, Idle: times.Types})
+		Objects: s.objects, Rows: rows, Hub: main.Hub, Logger: s.log, Retry: times.Retry, Idle: times.Types})
 	if err != nil {
 		return err
 	}
@@ -141,7 +146,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 
 	// Requests.
-	if s.flow, err = s.openFlowControl(ctx, hub); err != nil {
+	if s.flow, err = s.openFlowControl(ctx, main.Hub); err != nil {
 		return err
 	}
 	recorder, err := audit.Open(cfg.Audit, s.metrics.Audit, s.log)
@@ -158,7 +163,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Body: times.Body, Owed: times.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
 		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper, Newest: s.newest()})
 	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
-		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Store: s.store, Hub: hub, Headers: s.headers,
+		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Main: main, Events: events,
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
@@ -177,12 +182,34 @@ func (s *Server) open(ctx context.Context) (err error) {
 	return s.keys.WriteKubeconfig(s.URL())
 }
 
-// newest is the question of requests after what other servers have written; nil for none.
-func (s *Server) newest() func(context.Context) (uint64, error) {
+// openPart opens what follows a store for requests.
+func (s *Server) openPart(of store.Store) *verbs.Part {
+	p := &verbs.Part{Store: of, Hub: watch.NewHub(of, watch.Config{Writing: s.limits.Mutating.InUse.Load, Shared: s.sharing != nil}),
+		Headers: index.New(of, index.Config{Bits: selector.HeaderBits})}
+	s.closeLater(p.Hub.Close)
+	s.closeLater(p.Headers.Close)
+	return p
+}
+
+// newest is the question of requests after what other servers have written; nil for none. Events
+// count for requests for events only.
+func (s *Server) newest() func(context.Context, *catalog.Row) error {
 	if s.sharing == nil || s.cfg.InconsistentAuthorization {
 		return nil
 	}
-	return s.store.Newest
+	return func(ctx context.Context, row *catalog.Row) error {
+		if s.events != nil && row != nil && row.Vanishes() {
+			asked := make(chan error, 1)
+			go func() {
+				_, err := s.events.Newest(ctx)
+				asked <- err
+			}()
+			_, err := s.store.Newest(ctx)
+			return errors.Join(err, <-asked)
+		}
+		_, err := s.store.Newest(ctx)
+		return err
+	}
 }
 
 // openHealth begins the health checks.

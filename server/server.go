@@ -44,6 +44,7 @@ type Server struct {
 	engine      *store.Engine        // the server's own store, or its replica of a shared one
 	sharing     *background.Sharing  // nil for a store of the server's own
 	store       store.Store          // engine or the shared store, with layers
+	events      store.Store          // of events; nil when they lie in store
 	shown       *stored.CurrentStore // is in store
 	cipher      *encryption.Cipher   // nil for none
 	metrics     *metrics.Metrics

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -76,8 +77,11 @@ func (s *Server) openShared(ctx context.Context, replica store.Config, kinds sto
 	if err != nil {
 		return err
 	}
-	s.engine = opened.Replica()
 	s.useStore(opened)
+	if s.events, err = s.openEvents(ctx, config); err != nil {
+		return err
+	}
+	s.engine = opened.Replica()
 	allocations, err := addresses.NewAllocations(&s.cfg.Addresses, s.catalog.Snapshot().Core("services").Prefix(""), s.store)
 	if err != nil {
 		return err
@@ -86,19 +90,41 @@ func (s *Server) openShared(ctx context.Context, replica store.Config, kinds sto
 	s.sharing = &background.Sharing{Store: opened, Allocations: allocations, Figures: figures}
 	s.shown = stored.NewShared(s.store)
 	s.store = s.shown
+	if s.events != nil {
+		s.store = &store.Divided{Store: s.shown, Elsewhere: s.events, Prefix: s.catalog.Snapshot().Core("events").Prefix("")}
+	}
 	return nil
 }
 
+// openEvents opens the store of events in an etcd of their own; nil without one.
+func (s *Server) openEvents(ctx context.Context, config shared.Config) (store.Store, error) {
+	servers, err := config.EventServers()
+	if err != nil || servers == nil {
+		return nil, err
+	}
+	config.EtcdServers = servers
+	config.Replica.Dir += "-events"
+	opened, err := s.cfg.OpenEtcd(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("--etcd-servers-overrides: %w", err)
+	}
+	return stored.NewShared(s.wrapped(opened)), nil
+}
+
 // useStore has the server read and write a store, and close it at its end.
-func (s *Server) useStore(opened store.Store) {
+func (s *Server) useStore(opened store.Store) { s.store = s.wrapped(opened) }
+
+// wrapped is a store that the server closes at its end, in the layers that the configuration asks for.
+func (s *Server) wrapped(opened store.Store) store.Store {
 	s.closeLater(func() { s.failure = cmp.Or(s.failure, opened.Close()) })
-	s.store = opened
+	layered := opened
 	if s.cfg.Seams.WrapStore != nil {
-		s.store = s.cfg.Seams.WrapStore(opened)
+		layered = s.cfg.Seams.WrapStore(opened)
 	}
 	if s.cfg.TracingConfigFile != "" {
-		s.store = stored.Traced{Store: s.store}
+		layered = stored.Traced{Store: layered}
 	}
+	return layered
 }
 
 // followEncryption follows the file of the encryption, if that is configured.

@@ -21,6 +21,7 @@ var ErrLost = errors.New("etcd: this server does not lead any more; nothing was 
 // lead is the right to write for a task that one server does at a time. A key of etcd with a lease
 // stands for the lead: it exists since the revision.
 type lead struct {
+	engine   *Engine // whose etcd has the key
 	place    string
 	revision int64
 }
@@ -70,7 +71,7 @@ func (e *Engine) leadOnce(ctx context.Context, place string, do func(context.Con
 	if err != nil {
 		return err
 	}
-	led, lost := context.WithCancel(context.WithValue(ctx, leading{}, lead{place, answer.Header.Revision}))
+	led, lost := context.WithCancel(context.WithValue(ctx, leading{}, lead{e, place, answer.Header.Revision}))
 	defer lost()
 	go func() {
 		defer lost()
@@ -97,13 +98,17 @@ func (e *Engine) awaitEnd(ctx context.Context, place string) error {
 	}
 }
 
-// leads adds to the comparisons of a transaction that the lead of the context lasts.
-func leads(ctx context.Context, compared []clientv3.Cmp) ([]clientv3.Cmp, *lead) {
+// leads adds to the comparisons of a transaction that the lead of the context lasts. A transaction in another
+// etcd cannot compare the key of the lead, so the etcd that has the key is asked before. Errors: ErrLost, and those of that question.
+func (e *Engine) leads(ctx context.Context, compared []clientv3.Cmp) ([]clientv3.Cmp, *lead, error) {
 	l, ok := ctx.Value(leading{}).(lead)
 	if !ok {
-		return compared, nil
+		return compared, nil, nil
 	}
-	return append(compared, clientv3.Compare(clientv3.CreateRevision(l.place), "=", l.revision)), &l
+	if l.engine != e {
+		return compared, nil, l.engine.lasts(ctx, &l)
+	}
+	return append(compared, clientv3.Compare(clientv3.CreateRevision(l.place), "=", l.revision)), &l, nil
 }
 
 // lasts asks whether a lead lasts.

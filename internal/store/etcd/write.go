@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,8 +95,8 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	if err != nil {
 		return nil, false, err
 	}
-	compared, lead := leads(ctx, compared)
-	if err := ctx.Err(); err != nil {
+	compared, lead, err := e.leads(ctx, compared)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, false, err
 	}
 	if !e.writing.enter() {

@@ -47,6 +47,11 @@ type Row struct {
 	subs      map[*schema.Table]*Schema // of the bodies of subresources
 }
 
+// Vanishes reports whether the objects are deleted some time after their last write, as events are.
+func (r *Row) Vanishes() bool {
+	return r.Versions != nil && r.Versions.Stored != nil && r.Versions.Stored.Expires
+}
+
 // SchemaOf is the schema of the bodies of one of the row's subresources.
 func (r *Row) SchemaOf(sub *api.Subresource) *Schema {
 	if sub.Table == nil {

@@ -48,7 +48,6 @@ var inert = []inertFlags{
 		options: `allow-metric-labels apiserver-count azure-container-registry-config
 			cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
 			default-watch-cache-size delete-collection-workers disabled-metrics endpoint-reconciler-type
-			etcd-servers-overrides
 			identity-lease-duration-seconds identity-lease-renew-interval-seconds
 			kubelet-read-only-port kubernetes-service-node-port
 			log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency

@@ -43,9 +43,10 @@ type Config struct {
 	Tracer  *tracing.Tracer // nil for none
 	Sweeper *conns.Sweeper
 
-	// Newest returns when this server has all that other servers have acknowledged; nil for a server
-	// alone, or one that may decide on the state that it has.
-	Newest func(context.Context) (uint64, error)
+	// Newest returns when this server has all that other servers have acknowledged before, for a request
+	// for objects of a row, or for nil of another server; nil for a server alone, or one that may decide
+	// on the state that it has.
+	Newest func(context.Context, *catalog.Row) error
 }
 
 // Env is the environment of all requests: what they share, and the steps of one that need

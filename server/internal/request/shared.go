@@ -15,7 +15,7 @@ func (env *Env) CatchUp(r *Request) (bool, error) {
 	if t := &r.Target; env.cfg.Newest == nil || t.Row == nil && t.Remote == nil && t.Unserved.Resource == "" {
 		return false, nil
 	}
-	if _, err := env.cfg.Newest(r.Context); err != nil {
+	if err := env.cfg.Newest(r.Context, r.Target.Row); err != nil {
 		env.RecordRefused(r)
 		env.log.Debug("a request is refused, since this server may lack what others have written", "error", err)
 		return false, &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, RetryAfter: 1,

@@ -23,6 +23,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/encryption"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -32,6 +33,9 @@ import (
 type Settings struct {
 	// EtcdServers are the URLs of etcd's members. Default: none, the server has a store of its own.
 	EtcdServers []string
+	// EtcdServersOverrides name etcds of their own for resources, each as GROUP/RESOURCE#URL;URL.
+	// Events can have one: "/events#https://10.0.0.9:2379". Default: none.
+	EtcdServersOverrides []string
 	// EtcdCAFile names the authorities of etcd's certificate, EtcdCertFile and EtcdKeyFile the
 	// certificate of the client, PEM. Defaults: the authorities of the machine, and none.
 	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
@@ -113,9 +117,7 @@ func (s *Settings) AddConnectionFlags(fs *pflag.FlagSet) {
 func (s *Settings) Validate() error {
 	var all []error
 	for _, u := range s.EtcdServers {
-		if parsed, err := url.Parse(u); err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-			all = append(all, fmt.Errorf("--etcd-servers: %q is not the URL of a member of etcd; use one like https://10.0.0.5:2379", u))
-		}
+		all = append(all, checkMember("--etcd-servers", u))
 	}
 	if (s.EtcdCertFile == "") != (s.EtcdKeyFile == "") {
 		all = append(all, errors.New("--etcd-certfile and --etcd-keyfile go together: give both, or none"))
@@ -123,8 +125,45 @@ func (s *Settings) Validate() error {
 	if len(s.EtcdServers) > 0 && strings.Trim(s.EtcdPrefix, "/") == "" {
 		all = append(all, errors.New("--etcd-prefix: it is empty; use the cluster's own, as /registry"))
 	}
-	_, err := s.Format()
+	_, err := s.EventServers()
+	all = append(all, err)
+	_, err = s.Format()
 	return errors.Join(append(all, err)...)
+}
+
+// EventServers are the URLs of the members of the etcd of events; none when events lie with everything
+// else. The errors name the flag.
+func (s *Settings) EventServers() (urls []string, err error) {
+	const flag = "--etcd-servers-overrides"
+	for _, override := range s.EtcdServersOverrides {
+		resource, servers, found := strings.Cut(override, "#")
+		switch {
+		case !found || strings.Count(resource, "/") != 1:
+			return nil, fmt.Errorf("%s: %q is not of the form GROUP/RESOURCE#URL;URL; write one like /events#https://10.0.0.9:2379", flag, override)
+		case resource == "events."+profile.GroupSuffix+"/events":
+			return nil, fmt.Errorf("%s: events of both groups are stored as those of the core group: write /events#%s", flag, servers)
+		case resource != "/events":
+			return nil, fmt.Errorf("%s: %s cannot lie in an etcd of their own, only /events can: "+
+				"what depends on other objects is written in one transaction with them", flag, resource)
+		case urls != nil:
+			return nil, fmt.Errorf("%s: it names /events twice; separate the URLs of one etcd with a semicolon", flag)
+		}
+		for u := range strings.SplitSeq(servers, ";") {
+			if err := checkMember(flag, u); err != nil {
+				return nil, err
+			}
+			urls = append(urls, u)
+		}
+	}
+	return urls, nil
+}
+
+// checkMember refuses what is not the URL of a member of etcd.
+func checkMember(flag, u string) error {
+	if parsed, err := url.Parse(u); err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return fmt.Errorf("%s: %q is not the URL of a member of etcd; use one like https://10.0.0.5:2379", flag, u)
+	}
+	return nil
 }
 
 // Format is the form of StorageMediaType. The error names the flag, and the forms that there are.

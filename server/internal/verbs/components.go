@@ -21,7 +21,7 @@ func (v *Verbs) components(res *catalog.Row) (objectView, error) {
 		return nil, err
 	}
 	defer doc.Release()
-	if err := v.store.Healthy(); err != nil {
+	if err := v.main.Store.Healthy(); err != nil {
 		condition := doc.Root().Get("conditions").Index(0)
 		condition.SetString("status", "False")
 		condition.SetString("message", err.Error())

@@ -32,7 +32,7 @@ func (v *Verbs) Current(r *request.Request) (store.Entry, error) {
 	if err := v.waitForRevision(r, rev); err != nil {
 		return store.Entry{}, err
 	}
-	get := func(key string) (store.Entry, error) { return v.store.Get(readContext(r), key) }
+	get := func(key string) (store.Entry, error) { return v.part(r.Target.Row).Store.Get(readContext(r), key) }
 	if !r.Target.Row.Stored {
 		parts, err := v.components(r.Target.Row)
 		if err != nil {
@@ -66,16 +66,17 @@ func (v *Verbs) notFound(t request.Target) error {
 
 // waitForRevision waits until a revision exists, with 504 after a while.
 func (v *Verbs) waitForRevision(r *request.Request, rev uint64) error {
-	if rev == 0 || rev <= v.store.Current() {
+	kept := v.part(r.Target.Row).Store
+	if rev == 0 || rev <= kept.Current() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context, v.cfg.Future)
 	defer cancel()
-	if err := v.store.WaitFor(ctx, rev); err != nil {
+	if err := kept.WaitFor(ctx, rev); err != nil {
 		if r.Context.Err() != nil {
 			return r.Context.Err()
 		}
-		return api.TooLargeResourceVersion(rev, v.store.Current(), 1)
+		return api.TooLargeResourceVersion(rev, kept.Current(), 1)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
@@ -125,12 +126,12 @@ func (v *Verbs) openList(r *request.Request, o listOptions) (*list, error) {
 	}
 	ctx := readContext(r)
 	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() && !sel.Reads() && !l.skips {
-		planned, err := l.lookup(ctx, v)
+		planned, err := l.lookup(ctx, v, t.Row)
 		if err != nil || planned {
 			return l, err
 		}
 	}
-	if l.reader, err = v.store.At(ctx, at); err != nil {
+	if l.reader, err = v.part(t.Row).Store.At(ctx, at); err != nil {
 		return nil, readError(err, at, r.Query.Get("continue") != "")
 	}
 	if sel.Reads() {
@@ -157,12 +158,13 @@ const sparse = 4
 
 // lookup finds the page in the header index, at the newest revision. It reports false
 // when the index does not have the headers; then no view is open.
-func (l *list) lookup(ctx context.Context, s *Verbs) (bool, error) {
-	view, ok := s.headers.View(ctx, l.prefix)
+func (l *list) lookup(ctx context.Context, s *Verbs, row *catalog.Row) (bool, error) {
+	p := s.part(row)
+	view, ok := p.Headers.View(ctx, l.prefix)
 	if !ok {
 		return false, nil
 	}
-	reader, err := s.store.At(ctx, view.Revision())
+	reader, err := p.Store.At(ctx, view.Revision())
 	var trimmed *store.TrimmedError
 	if errors.As(err, &trimmed) {
 		return false, nil

@@ -63,7 +63,7 @@ func (v *Verbs) readReplacement(r *request.Request, validation string) (*documen
 		return nil, err
 	}
 	var old *document.Document
-	switch current, err := v.store.Get(r.Context, r.Key()); {
+	switch current, err := v.part(r.Target.Row).Store.Get(r.Context, r.Key()); {
 	case err == nil && res.Conversion != nil: // in another version no bytes are equal
 	case err == nil:
 		if old, err = document.ReadStored(res.GV.Types(), res.Type, current.Body); err != nil {

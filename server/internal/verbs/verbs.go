@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/request"
@@ -26,13 +27,19 @@ type Config struct {
 
 	Env      *request.Env
 	Objects  *objects.Objects
-	Store    store.Store
-	Hub      *watch.Hub
-	Headers  *index.Index
+	Main     *Part
+	Events   *Part // of events, which expire; nil when they lie in Main
 	Gather   *request.GatherRoom
 	Streams  *stream.Streams
 	Metrics  *metrics.Metrics
 	Stopping <-chan struct{} // closed when watches have to end
+}
+
+// Part is a store, with what follows it for reads and watches. Revisions of two parts do not compare.
+type Part struct {
+	Store   store.Store
+	Hub     *watch.Hub
+	Headers *index.Index
 }
 
 // Verbs are the functions of requests for stored objects.
@@ -43,9 +50,7 @@ type Verbs struct {
 	pages        pages
 	env          *request.Env
 	objects      *objects.Objects
-	store        store.Store
-	hub          *watch.Hub
-	headers      *index.Index
+	main, events *Part // events is nil when they lie in main
 	gather       *request.GatherRoom
 	streams      *stream.Streams
 	metrics      *metrics.Metrics
@@ -54,6 +59,14 @@ type Verbs struct {
 
 // New makes the verbs of the objects of a store.
 func New(cfg Config) *Verbs {
-	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, env: cfg.Env, objects: cfg.Objects, store: cfg.Store,
-		hub: cfg.Hub, headers: cfg.Headers, gather: cfg.Gather, streams: cfg.Streams, metrics: cfg.Metrics, stopping: cfg.Stopping}
+	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, env: cfg.Env, objects: cfg.Objects, main: cfg.Main, events: cfg.Events,
+		gather: cfg.Gather, streams: cfg.Streams, metrics: cfg.Metrics, stopping: cfg.Stopping}
+}
+
+// part is where the objects of a row lie.
+func (v *Verbs) part(row *catalog.Row) *Part {
+	if v.events != nil && row.Vanishes() {
+		return v.events
+	}
+	return v.main
 }

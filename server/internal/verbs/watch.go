@@ -31,14 +31,14 @@ func (v *Verbs) Watch(r *request.Request) error {
 		r.Head(http.StatusOK, r.Accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: v, request: r, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts,
+	w := &watcher{s: v, part: v.part(r.Target.Row), request: r, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts,
 		form: form, at: opts.revision,
 		events: v.metrics.EventsOf(r.Target.Row)}
 	if opts.initial {
 		if err := v.waitForRevision(r, opts.revision); err != nil {
 			return err
 		}
-		if w.at, err = v.store.Newest(readContext(r)); err != nil {
+		if w.at, err = w.part.Store.Newest(readContext(r)); err != nil {
 			return err
 		}
 	}
@@ -49,6 +49,7 @@ func (v *Verbs) Watch(r *request.Request) error {
 // is writing, never a queue.
 type watcher struct {
 	s       *Verbs
+	part    *Part
 	request *request.Request // nil when it has no place among the requests any more
 	path    string
 	res     *catalog.Row
@@ -102,9 +103,9 @@ func (w *watcher) head() error {
 func (w *watcher) stream() error {
 	// A cursor may be at a revision that does not exist yet; it returns nothing until
 	// there are later ones.
-	begin := w.s.hub.Resume
+	begin := w.part.Hub.Resume
 	if w.opts.initial {
-		begin = w.s.hub.Watch
+		begin = w.part.Hub.Watch
 	}
 	w.cursor = begin(w.prefix, w.at)
 	defer w.cursor.Close()
@@ -188,7 +189,7 @@ func (w *watcher) last() error {
 // mark sends a bookmark if the client wants them and its revision is new.
 func (w *watcher) mark() error {
 	revision := w.cursor.Revision()
-	if !w.opts.bookmarks || !w.following || revision > w.s.store.Current() {
+	if !w.opts.bookmarks || !w.following || revision > w.part.Store.Current() {
 		return nil
 	}
 	if err := w.bookmark(revision, false); err != nil {
@@ -210,7 +211,7 @@ func (w *watcher) next(now time.Time) time.Duration {
 // that it may soon be trimmed: the client of a watch that began at an old revision, or
 // was behind, and has caught up.
 func (w *watcher) aged() bool {
-	oldest, current := w.s.store.Oldest(), w.s.store.Current()
+	oldest, current := w.part.Store.Oldest(), w.part.Store.Current()
 	return oldest > 0 && w.at < oldest+(current-oldest)/2
 }
 

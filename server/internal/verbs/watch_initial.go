@@ -50,7 +50,7 @@ func (w *watcher) initial() error {
 
 // page makes the frames of a page; next is the key after it, "" at the end.
 func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
-	reader, err := w.s.store.At(w.ctx, w.at)
+	reader, err := w.part.Store.At(w.ctx, w.at)
 	if err != nil {
 		return nil, "", err
 	}

@@ -71,7 +71,7 @@ func (v *Verbs) watchOptions(r *request.Request) (o watchOptions, err error) {
 	if asked {
 		o.initial = q.Flag("sendInitialEvents")
 		if rev == 0 {
-			o.revision = v.store.Current()
+			o.revision = v.part(r.Target.Row).Store.Current()
 		}
 		o.endMark = o.initial && o.bookmarks
 	}
