@@ -218,7 +218,7 @@ $(REFERENCE)/kube-apiserver:
 STORM := $(CURDIR)/.tmp/storm
 
 .PHONY: storm
-storm: ## Have many clients use a server at once for TIME, by programs of SEED and the next ones, and judge what they saw (RACE=1 needs a C compiler; SERVERS=3 shares an etcd)
+storm: ## Have many clients use a server at once for TIME, by programs of SEED and the next ones, and judge what they saw (RACE=1 needs a C compiler; SERVERS=3 shares an etcd of three members)
 	CGO_ENABLED=$(if $(RACE),1,0) go build $(if $(RACE),-race) -tags invariants -o $(TOOLS)/capstan-storm ./server/cmd/capstan
 	$(if $(SERVERS),CGO_ENABLED=$(if $(RACE),1,0) go build $(if $(RACE),-race) -tags invariants -o $(TOOLS)/capstan-etcd ./server/cmd/capstan-etcd)
 	$(if $(SERVERS),go -C tools/etcd build -o $(TOOLS)/etcd .)

@@ -29,6 +29,7 @@ func run() int {
 	flag.StringVar(&o.where, "where", "", "memory or disk (default: drawn)")
 	flag.StringVar(&o.etcd, "etcd", "", "a program that runs an etcd, for servers on it (default: a server with a store of its own)")
 	flag.IntVar(&o.servers, "servers", 3, "servers on an etcd")
+	flag.IntVar(&o.members, "members", 3, "members of the etcd")
 	areas := flag.String("areas", "", "areas in use, with commas between (default: drawn)")
 	flag.Parse()
 	if *areas != "" {

@@ -17,7 +17,7 @@ import (
 type options struct {
 	binary, out, where string
 	etcd               string
-	servers            int
+	servers, members   int
 	seed               uint64
 	time, shrink       time.Duration
 	size               area.Size
@@ -55,7 +55,7 @@ func (o *options) judge(ctx context.Context, p program.Program, dir string) ([]p
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, "", err
 	}
-	r, err := storm(ctx, p, site.Options{Binary: o.binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas), Etcd: o.etcd, Servers: o.servers})
+	r, err := storm(ctx, p, site.Options{Binary: o.binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas), Etcd: o.etcd, Servers: o.servers, Members: o.members})
 	if err != nil {
 		return nil, "", err
 	}

@@ -40,6 +40,8 @@ func (raw) Decode(key string, data []byte) (v store.Value, err error) {
 	return v, err
 }
 
+func (raw) Equal(_ string, a, b store.Value) bool { return bytes.Equal(a.Body, b.Body) }
+
 func (raw) Varies(string) bool { return false }
 
 func (raw) Stale(string, []byte) bool { return false }

@@ -12,6 +12,8 @@ type Form interface {
 	Encode(key string, v store.Value) ([]byte, error)
 	// Decode makes a value of the bytes that etcd keeps, with RevisionAt.
 	Decode(key string, data []byte) (store.Value, error)
+	// Equal reports whether two values of a key are the same in etcd.
+	Equal(key string, a, b store.Value) bool
 	// Varies reports whether the value of a key may be Stale.
 	Varies(key string) bool
 	// Stale reports whether the bytes would be written or encrypted in another way today.

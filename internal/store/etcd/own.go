@@ -61,7 +61,7 @@ func (e *Engine) decode(key string, place, data []byte) (store.Value, error) {
 		return own, nil
 	}
 	v, err := e.cfg.Form.Decode(key, data)
-	if ok && (err != nil || !bytes.Equal(own.Body, v.Body) || !bytes.Equal(own.Meta, v.Meta) || own.RevisionAt != v.RevisionAt) {
+	if ok && (err != nil || !e.cfg.Form.Equal(key, own, v)) {
 		invariants.Failf("%s was written as %q (%q) and is read as %q (%q), %v", key, own.Body, own.Meta, v.Body, v.Meta, err)
 	}
 	return v, err

@@ -38,7 +38,7 @@ func Open(ctx context.Context, c shared.Config) (shared.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.FormID, config.Replica, config.Lives, config.Reuse, config.Logger = c.Form, c.Replica, c.Lives, c.LeaseReuseDuration, c.Logger
+	config.FormID, config.Replica, config.Lives, config.Reuse, config.Logger = c.Form+registry.Reading, c.Replica, c.Lives, c.LeaseReuseDuration, c.Logger
 	config.Compaction = max(c.EtcdCompactionInterval, time.Duration(0))
 	config.Observe, config.Size, config.SizeInterval = c.Observe, c.Size, max(c.EtcdSizeInterval, time.Duration(0))
 	engine, err := etcd.Open(ctx, config)

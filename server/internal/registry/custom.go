@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -65,8 +66,11 @@ func appendSorted(dst []byte, v document.Value) []byte {
 }
 
 // decodeCustom makes a value of a custom object, whose type is nil when its definition is
-// not known yet. An object that only a remote converter could turn into the storage version
-// keeps its own version.
+// not known yet.
+//
+// Definitions change, and this server may learn of a change later than of an object that was written
+// after the change. So the value has all that etcd has, and nothing more: an object that would lose or get something
+// by the definition known here is kept as it is, in its own version. Reads show each object by the definition of their time.
 func (f *Form) decodeCustom(t *catalog.Type, at named, data []byte) (store.Value, error) {
 	o, err := open(data)
 	if err != nil {
@@ -84,10 +88,27 @@ func (f *Form) decodeCustom(t *catalog.Type, at named, data []byte) (store.Value
 		return f.sealUnknown(o, at)
 	case t.ConvertsRemotely():
 		return seal(row, row, at, o.content)
-	case row == nil: // a version that the definition does not have any more
-		row = t.Stored
+	case row != t.Stored:
+		return f.sealUnknown(o, at)
 	}
-	return seal(t.Stored, row, at, o.content)
+	v, err := seal(row, row, at, o.content)
+	if err != nil {
+		return v, err
+	}
+	if again, err := encodeCustom(v.Body); err != nil || !bytes.Equal(again, data) {
+		return f.sealUnknown(o, at)
+	}
+	return v, nil
+}
+
+// Equal implements etcd.Form: custom objects are equal if etcd keeps the same of them.
+func (f *Form) Equal(key string, a, b store.Value) bool {
+	if prefix := catalog.KeyPrefix(key); prefix == "" || ranges[key] || f.kinds[prefix] != nil {
+		return bytes.Equal(a.Body, b.Body) && bytes.Equal(a.Meta, b.Meta) && a.RevisionAt == b.RevisionAt
+	}
+	one, err := encodeCustom(a.Body)
+	other, wrong := encodeCustom(b.Body)
+	return err == nil && wrong == nil && bytes.Equal(one, other)
 }
 
 var errBinaryCustom = errors.New("it is in the binary form, which no kind of its group has; remove it")

@@ -211,7 +211,7 @@ func (env *Env) Fail(r *Request, err error) {
 		known = &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
 	case errors.Is(err, store.ErrFull):
 		known = &api.Error{Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage",
-			Message: "the disk of the server is full; objects can be read and deleted, not created or updated"}
+			Message: "there is no space left for objects; they can be read and deleted, not created or updated"}
 	case errors.As(err, &unreadable):
 		env.log.Error("an object cannot be read", "method", r.HTTP.Method, "path", r.HTTP.URL.Path, "key", unreadable.Key, "revision", unreadable.Revision,
 			"error", unreadable.Cause)

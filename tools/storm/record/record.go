@@ -3,6 +3,7 @@
 package record
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -99,7 +100,9 @@ type Record struct {
 	Migrated bool
 	// Restarted is set when several processes were the server, one after the other.
 	Restarted bool
-	Exit      string // the mistake in the end of the process, "" for none
+	// Hangs are the times in which a member of the etcd stood still.
+	Hangs []Span
+	Exit  string // the mistake in the end of the process, "" for none
 }
 
 // Journal gathers the observations of clients that work at once.
@@ -135,4 +138,16 @@ func (j *Journal) Record() *Record {
 	r := j.record
 	r.History = j.Recorder.History()
 	return &r
+}
+
+// Span is a time, as of the begin of the storm.
+type Span struct{ From, Until time.Duration }
+
+// HungLimit is the time in which servers do without a member of the etcd that stands still, and in which
+// it takes part again.
+const HungLimit = 5 * time.Second
+
+// Hung reports whether a member of the etcd stood still during a call, or shortly before.
+func (r *Record) Hung(c *Call) bool {
+	return slices.ContainsFunc(r.Hangs, func(h Span) bool { return c.Began < h.Until+HungLimit && c.Ended > h.From })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,14 +23,23 @@ func (s *Site) Dump(ctx context.Context) string {
 }
 
 // Pause lets a process stand still for a while.
-func (s *Site) Pause(d time.Duration) {
-	p := s.next()
+func (s *Site) Pause(d time.Duration) { s.stand(d, s.next().signal) }
+
+// Hang lets a member of the etcd stand still for a while, which one by one every member does, the leader
+// too. Requests wait for the member until the servers and the other members do without it.
+func (s *Site) Hang(d time.Duration) {
+	m := s.etcd[int(s.turn.Add(1))%len(s.etcd)]
+	s.stand(d, func(signal os.Signal) { _ = m.cmd.Process.Signal(signal) })
+}
+
+// stand has what gets the signals stand still for a while.
+func (s *Site) stand(d time.Duration, send func(os.Signal)) {
 	s.mu.Lock()
 	s.stands = time.Now()
 	s.mu.Unlock()
-	p.signal(syscall.SIGSTOP)
+	send(syscall.SIGSTOP)
 	time.Sleep(d)
-	p.signal(syscall.SIGCONT)
+	send(syscall.SIGCONT)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paused, s.stands = s.paused+time.Since(s.stands), time.Time{}

@@ -59,7 +59,7 @@ func (p *process) flags() []string {
 		"--encryption-provider-config", s.EncryptionFile(), "--encryption-provider-config-automatic-reload",
 		"--tls-cert-file", filepath.Join(s.Dir, "tls.crt"), "--tls-private-key-file", filepath.Join(s.Dir, "tls.key")}
 	if s.Shared() {
-		return append(flags, "--etcd-servers", s.etcd.url, "--data-dir", fmt.Sprint(s.DataDir(), p.number), "--cert-dir", filepath.Join(s.Dir, "pki"))
+		return append(flags, "--etcd-servers", s.etcd.urls(), "--data-dir", fmt.Sprint(s.DataDir(), p.number), "--cert-dir", filepath.Join(s.Dir, "pki"))
 	}
 	if s.Memory {
 		return append(flags, "--in-memory", "--write-kubeconfig", filepath.Join(s.Dir, "admin.kubeconfig"))

@@ -43,6 +43,7 @@ type Options struct {
 	// there, which share the connections of clients.
 	Etcd    string
 	Servers int
+	Members int // of the etcd
 }
 
 // Shared reports whether several processes share an etcd.
@@ -54,7 +55,7 @@ type Site struct {
 	URL string
 
 	processes []*process
-	etcd      *etcd
+	etcd      etcd
 	balancer  *balancer.Balancer
 	turn      atomic.Int64 // of the processes to which something happens
 
@@ -99,7 +100,7 @@ func Start(ctx context.Context, o Options) (*Site, error) {
 
 // share starts the etcd and the balancer of several processes.
 func (s *Site) share() (err error) {
-	if s.etcd, err = startEtcd(s.Etcd, filepath.Join(s.Dir, "etcd")); err != nil {
+	if s.etcd, err = startEtcd(s.Etcd, filepath.Join(s.Dir, "etcd"), s.Members); err != nil {
 		return err
 	}
 	if s.balancer, err = balancer.New(); err != nil {

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"time"
 
 	"github.com/capstan-dev/capstan/tools/storm/record"
 )
@@ -36,6 +37,14 @@ func (s *Stage) Restart(ctx context.Context, end func() error) {
 	if err := s.Launch(ctx); err != nil && ctx.Err() == nil {
 		s.Probe("starts", "%v", err)
 	}
+}
+
+// HangMember lets a member of the etcd stand still.
+func (s *Stage) HangMember(d time.Duration) {
+	from := s.Journal.Now()
+	s.Hang(d)
+	span := record.Span{From: from, Until: s.Journal.Now()}
+	s.Journal.With(func(r *record.Record) { r.Hangs = append(r.Hangs, span) })
 }
 
 // Present waits while there is no process: a step of a client that nobody answers is wasted.
