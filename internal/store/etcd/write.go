@@ -306,6 +306,8 @@ func (e *Engine) plain(err error) error {
 		return errNoSpace
 	case errors.Is(err, clientv3.ErrNoAvailableEndpoints):
 		return fmt.Errorf("etcd: no member answers: %w", err)
+	case slices.ContainsFunc(withoutLeader, func(known error) bool { return errors.Is(err, known) }):
+		return fmt.Errorf("etcd: %w (%w)", err, context.DeadlineExceeded)
 	}
 	select {
 	case <-e.stopped:
@@ -314,3 +316,8 @@ func (e *Engine) plain(err error) error {
 		return fmt.Errorf("etcd: %w", err)
 	}
 }
+
+// withoutLeader are the errors of members that have lost their leader, or lose it. As after a time without an answer, a
+// write may have been made.
+var withoutLeader = []error{rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+	rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrNotLeader}
