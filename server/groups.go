@@ -71,7 +71,11 @@ func (c *Config) builtinGroups(on func(feature string) bool) []*api.GroupVersion
 	if c.Seams.Groups != nil {
 		return c.Seams.Groups(rules)
 	}
-	return generated.New(rules, conversion.Hooks{})
+	groups := generated.New(rules, conversion.Hooks{})
+	for _, gv := range groups {
+		gv.StoredRules = true
+	}
+	return groups
 }
 
 // joined are group versions with those of an API, in the order of discovery. A group

@@ -51,6 +51,9 @@ type GroupVersion struct {
 	Defaults        []func(document.Value) // by schema.Type.Hook - 1
 	Validation      document.Hooks         // hooks of types that take part in validation
 	Resources       []Resource             // by plural name
+	// StoredRules says that objects follow the schema of their storage version only, as those of the groups of
+	// 1.25 do. Objects of other groups follow that of the version of the write, too.
+	StoredRules bool
 }
 
 // Types is the table of the types of the group version.

@@ -147,6 +147,12 @@ func takesOrders(t *testing.T, client rest.Interface) {
 		{"PATCH", v1 + "/a", `{"spec":{"loaves":101}}`, "spec.loaves: Invalid value: 101"},
 		{"PATCH", v1 + "/a", `{"spec":{"delivery":"Pigeon"}}`, "spec.delivery: Unsupported value"},
 		{"POST", v1, `{"metadata":{"name":"d"},"spec":{"customer":"dora"}}`, "must match the pattern"},
+		// What v1 says holds in v1, though it is stored as v1beta1, which allows more.
+		{"PATCH", v1 + "/a", `{"spec":{"loaves":60}}`, "spec.loaves: Invalid value: 60"},
+		{"PATCH", v1 + "/a", `{"spec":{"address":"a street with a very long name"}}`, "spec.address: Too long"},
+		{"POST", v1beta1, `{"metadata":{"name":"e"},"spec":{"customer":"Eva","amount":60}}`, `"amount":60`},
+		{"PATCH", v1 + "/e", `{"spec":{"address":"here"}}`, `"loaves":60`},
+		{"PATCH", v1 + "/e", `{"spec":{"loaves":61}}`, "spec.loaves: Invalid value: 61"},
 		{"PATCH", v1 + "/a/status", `{"status":{"baked":2,"selector":"a=b"}}`, `"baked":2`},
 		{"PATCH", v1 + "/a/scale", `{"spec":{"replicas":7}}`, `"spec":{"replicas":7},"status":{"replicas":2,"selector":"a=b"}`},
 		{"GET", v1beta1 + "/a", "", `"amount":7`},

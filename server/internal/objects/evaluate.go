@@ -110,13 +110,12 @@ func (e *Evaluation) hooked() bool {
 	return e.Row.Conversion != nil && e.Row.Conversion.Rewrites()
 }
 
-// convert converts the object to the storage version. Rules of the written version only
-// are applied here.
+// convert judges the object by the version of the write, and converts it to the storage version.
 func (e *Evaluation) convert() error {
 	if e.Row.Conversion == nil {
 		return nil
 	}
-	e.causes = validateRules(e.Row, e.obj, e.Was, e.Was)
+	e.written = e.judgeWritten(e.obj)
 	doc, err := stored.Convert(e.ctx, e.Row, e.obj, e.old)
 	if err != nil {
 		return err
@@ -233,7 +232,7 @@ func (e *Evaluation) admit() error {
 			return err
 		}
 	}
-	err := e.s.admission.Admit(e.ctx, &r)
+	err := e.admitWritten(func() error { return e.s.admission.Admit(e.ctx, &r) })
 	e.ranges = r.Ranges
 	if err != nil || e.Via == nil || e.Via.Apply == nil {
 		return err
@@ -269,7 +268,7 @@ func (e *Evaluation) validate() error {
 		return err
 	}
 	causes, forgiven := validateChange(of, e.obj, old, old)
-	if causes = e.checkRules(of.Row, old, append(causes, e.causes...), forgiven); len(causes) == 0 {
+	if causes = e.checkRules(of.Row, old, append(causes, e.causes...), forgiven); len(causes)+len(e.written) == 0 {
 		return nil
 	}
 	if e.Row.MetadataLast && !e.old.Exists() {
@@ -280,6 +279,7 @@ func (e *Evaluation) validate() error {
 			causes[i].Field = convert.ServedPath(e.Row.Resource, causes[i].Field)
 		}
 	}
+	causes = e.withWritten(causes)
 	return of.Row.Invalid(e.obj.Get("metadata").Get("name").Text(), causes)
 }
 

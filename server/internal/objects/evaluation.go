@@ -44,7 +44,8 @@ type basis struct {
 // findings are the results of admission and validation of the changed object.
 type findings struct {
 	named    string           // the name by which admission knows the object; "" for a generated one
-	causes   []schema.Cause   // of the object in the version of the write
+	causes   []schema.Cause   // of the steps before its validation
+	written  []schema.Cause   // of the object by a version that is not the storage version, see written.go
 	charge   admission.Charge // nil for what quotas do not count
 	ranges   admission.Ranges // of the mutating plug-ins, for the validating ones
 	warnings []string
