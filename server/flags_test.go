@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/capstan-dev/capstan/internal/suggest"
 	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
@@ -84,7 +85,7 @@ func TestFlagErrors(t *testing.T) {
 		_, fs, err := parse(line)
 		if err == nil {
 			t.Errorf("%s: no error", line)
-		} else if got := options.Explain(fs, err).Error(); !strings.Contains(got, want) {
+		} else if got := suggest.Flag(fs, err).Error(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}

@@ -108,12 +108,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Watches, custom types and extension servers.
 	s.sweeper = conns.NewSweeper(times.Stall, min(times.Header, cfg.RequestTimeout))
-	main := s.openPart(s.store)
+	main, events := s.openPart(s.store), s.openPart(s.events)
 	s.headers = main.Headers
-	var events *verbs.Part
-	if s.events != nil {
-		events = s.openPart(s.events)
-	}
 	rows, err := custom.NewRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) })
 	if err != nil {
 		return err
@@ -182,8 +178,11 @@ func (s *Server) open(ctx context.Context) (err error) {
 	return s.keys.WriteKubeconfig(s.URL())
 }
 
-// openPart opens what follows a store for requests.
+// openPart opens what follows a store for requests; nil for no store.
 func (s *Server) openPart(of store.Store) *verbs.Part {
+	if of == nil {
+		return nil
+	}
 	p := &verbs.Part{Store: of, Hub: watch.NewHub(of, watch.Config{Writing: s.limits.Mutating.InUse.Load, Shared: s.sharing != nil}),
 		Headers: index.New(of, index.Config{Bits: selector.HeaderBits})}
 	s.closeLater(p.Hub.Close)

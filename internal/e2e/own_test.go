@@ -147,7 +147,7 @@ func takesOrders(t *testing.T, client rest.Interface) {
 		{"PATCH", v1 + "/a", `{"spec":{"loaves":101}}`, "spec.loaves: Invalid value: 101"},
 		{"PATCH", v1 + "/a", `{"spec":{"delivery":"Pigeon"}}`, "spec.delivery: Unsupported value"},
 		{"POST", v1, `{"metadata":{"name":"d"},"spec":{"customer":"dora"}}`, "must match the pattern"},
-		// What v1 says holds in v1, though it is stored as v1beta1, which allows more.
+		// The bounds of v1 hold in v1, though it is stored as v1beta1, which allows more.
 		{"PATCH", v1 + "/a", `{"spec":{"loaves":60}}`, "spec.loaves: Invalid value: 60"},
 		{"PATCH", v1 + "/a", `{"spec":{"address":"a street with a very long name"}}`, "spec.address: Too long"},
 		{"POST", v1beta1, `{"metadata":{"name":"e"},"spec":{"customer":"Eva","amount":60}}`, `"amount":60`},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capstan-dev/capstan/internal/suggest"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/hangups"
 )
@@ -72,7 +73,13 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// run executes one command line and returns the exit code: 0, or 1 after one line about
+// Exit codes, the same as those of capstan-gen.
+const (
+	failed = 1 // or something was found that is not as it should be
+	misuse = 2 // the command line is wrong
+)
+
+// run executes one command line and returns the exit code: 0, or another one after one line about
 // the error on stderr (and a second one about help, when the command line is wrong).
 func (p program) run(ctx context.Context, args []string, stdout, stderr io.Writer, signals catcher) int {
 	keepPrivate()
@@ -88,8 +95,9 @@ func (p program) run(ctx context.Context, args []string, stdout, stderr io.Write
 	var usage usageError
 	if errors.As(err, &usage) || cmd == root {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		return misuse
 	}
-	return 1
+	return failed
 }
 
 // newRoot builds the tree of commands.
@@ -100,9 +108,10 @@ func (p program) newRoot(signals catcher) *cobra.Command {
 		Version:       readBuild().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args:          commandsOnly,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{suggest.Flag(cmd.Flags(), err)} })
 	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newEnvtest(), newEtcdHealth(signals),
 		p.newImport(), newVersion(p.name))
 	return root
@@ -118,15 +127,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // commandsOnly refuses arguments of a command that has commands of its own.
 func commandsOnly(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+	if err := suggest.Command(cmd, args); err != nil {
+		return usageError{err}
 	}
-	cmd.SuggestionsMinimumDistance = 2 // cobra sets it for the root only
-	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return usageError{errors.New(text)}
+	return nil
 }
 
 // oneLine is the text of an error on one line.

@@ -29,7 +29,7 @@ func TestEnvtestWritesPrograms(t *testing.T) {
 	if text, err := os.ReadFile(other); err != nil || string(text) != "another" {
 		t.Errorf("replaced: %s, %v", text, err)
 	}
-	if code, _, stderr := command("envtest"); code != 1 || !strings.HasPrefix(stderr, "capstan: 0 arguments: capstan envtest takes one, the directory\n") {
+	if code, _, stderr := command("envtest"); code != misuse || !strings.HasPrefix(stderr, "capstan: 0 arguments: capstan envtest takes one, the directory\n") {
 		t.Errorf("code %d, %s", code, stderr)
 	}
 }

@@ -74,9 +74,6 @@ need another one.`,
 	}
 	cfg.AddFlags(cmd.Flags())
 	logged.add(cmd)
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{options.Explain(cmd.Flags(), err)}
-	})
 	return cmd
 }
 

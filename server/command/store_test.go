@@ -174,7 +174,7 @@ func TestStoreMistakes(t *testing.T) {
 		{"store stats -o yaml", "capstan: output format \"yaml\" is unknown", true},
 	} {
 		code, stdout, stderr := command(strings.Fields(c.args)...)
-		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, c.want) || strings.Contains(stderr, "--help' for usage") != c.usage {
+		if code != codeFor(c.usage) || stdout != "" || !strings.HasPrefix(stderr, c.want) || strings.Contains(stderr, "--help' for usage") != c.usage {
 			t.Errorf("%s: code %d, stdout %q, stderr %q", c.args, code, stdout, stderr)
 		}
 	}

@@ -55,7 +55,8 @@ func (o *options) judge(ctx context.Context, p program.Program, dir string) ([]p
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, "", err
 	}
-	r, err := storm(ctx, p, site.Options{Binary: o.binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas), Etcd: o.etcd, Servers: o.servers, Members: o.members})
+	r, err := storm(ctx, p, site.Options{Binary: o.binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas),
+		Etcd: o.etcd, Servers: o.servers, Members: o.members})
 	if err != nil {
 		return nil, "", err
 	}

@@ -80,6 +80,9 @@ func TestBadInput(t *testing.T) {
 					args[i] = filepath.Join(root, arg)
 				}
 			}
+			if len(args) == 0 {
+				args = []string{"generate"}
+			}
 			err := Run(root, args, io.Discard)
 			if err == nil || !strings.Contains(err.Error(), c.want) || codeOf(err) != 2 {
 				t.Errorf("code %d, error %.500v, want %s", codeOf(err), err, c.want)

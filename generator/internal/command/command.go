@@ -9,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/generator/internal/site"
+	"github.com/capstan-dev/capstan/internal/buildinfo"
+	"github.com/capstan-dev/capstan/internal/suggest"
 )
 
 // Main runs a command at the root of the project in the working directory, and ends the
-// process: with 1 when the gate or the house rules say no, with 2 when the documents or other
+// process: with 1 when the gate or the house rules say no, with 2 when the command line, the documents or other
 // input are wrong, or something breaks.
 func Main() {
 	if err := Run(".", os.Args[1:], os.Stdout); err != nil {
@@ -23,9 +25,6 @@ func Main() {
 
 // Run runs a command for the documents below root.
 func Run(root string, args []string, out io.Writer) error {
-	if len(args) == 0 {
-		args = []string{"generate"}
-	}
 	c := newRoot(root)
 	c.SetArgs(args)
 	c.SetOut(out)
@@ -38,13 +37,14 @@ func newRoot(root string) *cobra.Command {
 	all := &cobra.Command{
 		Use:           "capstan-gen",
 		Short:         "Designs an API: from documents to its server, its clients and its next version",
-		Long:          "Designs an API: from documents to its server, its clients and its next version.\nCommands work on openapi/ and schemas/ in the working directory. Without one it generates.",
+		Long:          "Designs an API: from documents to its server, its clients and its next version.\nCommands work on openapi/ and schemas/ in the working directory.",
+		Version:       buildinfo.Read().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          suggest.Command,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	all.CompletionOptions.DisableDefaultCmd = true
+	all.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return suggest.Flag(cmd.Flags(), err) })
 	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newLint(root), newExplain(root), newDev(root),
 		newImport(root), newExport(root), newKeys())
 	return all

@@ -17,6 +17,7 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/load"
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/suggest"
 )
 
 //go:embed scaffold
@@ -93,7 +94,7 @@ func (s *scaffoldOf) check() error {
 
 // newNew is the command with those that add something.
 func newNew(root string) *cobra.Command {
-	c := &cobra.Command{Use: "new", Short: "Begin an API, a kind or a version", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "new", Short: "Begin an API, a kind or a version", Args: suggest.Command,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(newAPI(root), newKind(root), newVersion(root))
 	return c

@@ -116,7 +116,7 @@ func (d *documents) checkMembers(t *schema.Table, ref schema.Ref, s *schema.Sche
 		for i := range typ.Fields {
 			known[i] = typ.Fields[i].Name
 		}
-		d.fail(d.at(s, key), suggest(name, known), "%s names %q, which is not a property", key, name)
+		d.fail(d.at(s, key), remedyFor(name, known), "%s names %q, which is not a property", key, name)
 	}
 	f := s.Further
 	if f == nil {

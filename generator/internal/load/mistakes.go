@@ -203,7 +203,7 @@ func (m *mistakes) unknownKey(b broken, e entry) {
 	elsewhere, _ := b.said("x-elsewhere").(string)
 	known, _ := child(b.chain[len(b.chain)-1], "properties").(map[string]any)
 	title, _ := child(b.chain[len(b.chain)-1], "title").(string)
-	text := title + " has no key {quoted}; " + suggest(e.key, sortedKeys(known))
+	text := title + " has no key {quoted}; " + remedyFor(e.key, sortedKeys(known))
 	if why := b.text("x-refused", e.key); why != "" {
 		text = "the keyword {key} is not understood: " + why
 	} else if child(child(b.form.target(elsewhere), "properties"), e.key) != nil && elsewhere != "" {
@@ -243,7 +243,7 @@ func (b broken) message(s spot, report string) string {
 		for _, word := range list {
 			words = append(words, fmt.Sprint(word))
 		}
-		near = suggest(s.value.Value, words)
+		near = remedyFor(s.value.Value, words)
 	}
 	if text := b.text("x-mistakes", b.keyword, "*"); text != "" {
 		return strings.ReplaceAll(text, "{near}", near)

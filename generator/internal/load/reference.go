@@ -46,7 +46,7 @@ func Reference(name string) ([]Chapter, error) {
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("there is no key %q: %s", name, suggest(name, sortedKeys(names)))
+		return nil, fmt.Errorf("there is no key %q: %s", name, remedyFor(name, sortedKeys(names)))
 	}
 	return found, nil
 }

@@ -38,7 +38,7 @@ func (r *reader) nameRefs(root *schema.Schema) {
 		case ref != "":
 			s.Ref = ref
 		default:
-			r.fail(r.at(s, "$ref"), suggest(name, sortedKeys(anchors))+`; a type is "#/$defs/Name"`, "$ref %q names no anchor of this document", s.Ref)
+			r.fail(r.at(s, "$ref"), remedyFor(name, sortedKeys(anchors))+`; a type is "#/$defs/Name"`, "$ref %q names no anchor of this document", s.Ref)
 		}
 	}
 	eachSchema(root, true, visit)

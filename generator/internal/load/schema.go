@@ -268,7 +268,7 @@ func (r *reader) checkDefaultWhen(s *schema.Schema) {
 		default:
 			for _, v := range p.Schema.DefaultWhenIs {
 				if enum := s.Properties[j].Schema.Enum; enum != nil && !slices.Contains(enum, v) {
-					r.fail(at, suggest(v, enum), "%s is never %q", p.Schema.DefaultWhen, v)
+					r.fail(at, remedyFor(v, enum), "%s is never %q", p.Schema.DefaultWhen, v)
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// What a version says holds for writes in that version, also where objects are stored in another one:
+// The schema of a version holds for writes in that version, also where objects are stored in another one:
 // the storage version may allow more, and the conversion may turn a forbidden value into a permitted
 // one. So the object as it was sent is judged by its own version (Evaluation.written), and after the plug-ins by the
 // storage version. A mistake that both find is reported once. Mistakes that an update does not touch

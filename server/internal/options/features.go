@@ -11,6 +11,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/suggest"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
@@ -155,13 +156,11 @@ func cutFeature(pair string) (name string, value bool, err error) {
 // nearestFeature is the existing gate with the most similar name; "" when none is
 // similar.
 func nearestFeature(name string) string {
-	best, distance := "", len(name)/3+2
+	lower := map[string]string{}
 	for _, known := range append(slices.Sorted(maps.Keys(knownFeatures)), allAlpha, allBeta) {
-		if d := EditDistance(strings.ToLower(name), strings.ToLower(known), distance); d < distance {
-			best, distance = known, d
-		}
+		lower[strings.ToLower(known)] = known
 	}
-	return best
+	return lower[suggest.Nearest(strings.ToLower(name), slices.Values(slices.Sorted(maps.Keys(lower))))]
 }
 
 // Help lists the gates that have an effect, for the help.

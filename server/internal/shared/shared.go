@@ -158,7 +158,7 @@ func (s *Settings) EventServers() (urls []string, err error) {
 	return urls, nil
 }
 
-// checkMember refuses what is not the URL of a member of etcd.
+// checkMember refuses a text that does not have the form of the URL of a member of etcd.
 func checkMember(flag, u string) error {
 	if parsed, err := url.Parse(u); err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		return fmt.Errorf("%s: %q is not the URL of a member of etcd; use one like https://10.0.0.5:2379", flag, u)

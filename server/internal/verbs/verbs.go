@@ -59,8 +59,8 @@ type Verbs struct {
 
 // New makes the verbs of the objects of a store.
 func New(cfg Config) *Verbs {
-	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, env: cfg.Env, objects: cfg.Objects, main: cfg.Main, events: cfg.Events,
-		gather: cfg.Gather, streams: cfg.Streams, metrics: cfg.Metrics, stopping: cfg.Stopping}
+	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, env: cfg.Env, objects: cfg.Objects,
+		main: cfg.Main, events: cfg.Events, gather: cfg.Gather, streams: cfg.Streams, metrics: cfg.Metrics, stopping: cfg.Stopping}
 }
 
 // part is where the objects of a row lie.

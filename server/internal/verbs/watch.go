@@ -31,9 +31,8 @@ func (v *Verbs) Watch(r *request.Request) error {
 		r.Head(http.StatusOK, r.Accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: v, part: v.part(r.Target.Row), request: r, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts,
-		form: form, at: opts.revision,
-		events: v.metrics.EventsOf(r.Target.Row)}
+	w := &watcher{s: v, part: v.part(r.Target.Row), request: r, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace),
+		opts: opts, form: form, at: opts.revision, events: v.metrics.EventsOf(r.Target.Row)}
 	if opts.initial {
 		if err := v.waitForRevision(r, opts.revision); err != nil {
 			return err
