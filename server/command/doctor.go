@@ -1,0 +1,107 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/server/internal/doctor"
+)
+
+// errFindings ends the command doctor, which has shown what it found.
+var errFindings = errors.New("the findings above need somebody")
+
+func newDoctor(signals catcher) *cobra.Command {
+	var (
+		subject doctor.Subject
+		address string
+		port    uint16
+		output  string
+	)
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what keeps a server from starting, or from working well",
+		Long: `Look at a server's machine (its data directory, disk, port, certificates, the limits of the system), and, if
+it runs, at its readiness, clock, webhooks, definitions, extension servers and the deprecated versions that
+clients use. Each finding has a remedy. Nothing is changed. Webhooks are tried from here: the server may
+reach others than this machine does.
+
+The exit code is 0 without findings, 1 with some, and 2 when the command line is wrong.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "" && output != "json" {
+				return usageError{fmt.Errorf("output format %q is unknown; use json, or leave the flag out", output)}
+			}
+			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
+			defer stop()
+			subject.Now = time.Now()
+			if subject.CertDir == "" {
+				subject.CertDir = filepath.Join(subject.DataDir, "pki")
+			}
+			subject.Address = net.JoinHostPort(address, strconv.Itoa(int(port)))
+			report := doctor.Examine(ctx, &subject)
+			if err := showReport(cmd.OutOrStdout(), report, output); err != nil {
+				return err
+			}
+			if len(report.Findings) > 0 {
+				return errFindings
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&subject.DataDir, "data-dir", "./capstan-data", "data directory of the server")
+	f.StringVar(&subject.CertDir, "cert-dir", "", "directory of its certificates (default <data-dir>/pki)")
+	f.StringVar(&address, "bind-address", "127.0.0.1", "address on which it listens, or will")
+	f.Uint16Var(&port, "secure-port", 6443, "port on which it listens, or will")
+	f.StringVar(&subject.Kubeconfig, "kubeconfig", "", "kubeconfig of an administrator (default <data-dir>/admin.kubeconfig, if it is there)")
+	f.StringVarP(&output, "output", "o", "", "form of the report: json (default: text)")
+	return cmd
+}
+
+// showReport writes the checks and the findings.
+func showReport(out io.Writer, report *doctor.Report, output string) error {
+	if output == "json" {
+		text, err := json.MarshalIndent(report, "", "  ")
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", text)
+		}
+		return err
+	}
+	paint := coloursOf(out)
+	if report.Server == "" {
+		fmt.Fprintln(out, "no server answers: only its machine was looked at")
+	} else {
+		fmt.Fprintf(out, "the server %s answers\n", report.Server)
+	}
+	found := map[string]bool{}
+	for _, f := range report.Findings {
+		found[f.Check] = true
+		severity := paint.yellow(string(f.Severity))
+		if f.Severity == doctor.Problem {
+			severity = paint.red(string(f.Severity))
+		}
+		fmt.Fprintf(out, "\n%s %s: %s\n    %s\n", severity, paint.bold(f.Check), f.Text, f.Remedy)
+	}
+	var fine []string
+	for _, c := range report.Checks {
+		if !found[c] {
+			fine = append(fine, c)
+		}
+	}
+	if len(report.Findings) > 0 {
+		fmt.Fprintln(out)
+	}
+	_, err := fmt.Fprintf(out, "%s: %s\n", paint.green("nothing found"), strings.Join(fine, ", "))
+	return err
+}
