@@ -39,6 +39,8 @@ type StatusCause struct {
 // below, or by Reason.
 type Error struct {
 	Status
+	// Answer is the beginning of an answer that is not a Status, as that of a health check is.
+	Answer string
 	retryAfter time.Duration // of the header; 0 for none
 }
 
@@ -88,6 +90,7 @@ func readError(response *http.Response) error {
 	e := &Error{}
 	if err != nil || json.Unmarshal(data, &e.Status) != nil || e.Status.Status == "" {
 		e.Status = Status{Status: "Failure", Message: fmt.Sprintf("the server answered %s: %.200s", response.Status, data)}
+		e.Answer = string(data)
 	}
 	e.Code, e.retryAfter = response.StatusCode, parseRetryAfter(response.Header.Get("Retry-After"))
 	return e

@@ -113,7 +113,7 @@ func (p program) newRoot(signals catcher) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{suggest.Flag(cmd.Flags(), err)} })
 	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newEnvtest(), newEtcdHealth(signals),
-		p.newImport(), newDoctor(signals), newVersion(p.name))
+		p.newImport(), newDoctor(signals), newStatus(signals), newVersion(p.name))
 	return root
 }
 

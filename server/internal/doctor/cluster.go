@@ -80,7 +80,7 @@ func checkReadiness(ctx context.Context, _ *Subject, server *client.REST) (all [
 	text, err := server.Get(ctx, "/readyz?verbose", 1<<20)
 	var refused *client.Error
 	if errors.As(err, &refused) {
-		text = []byte(refused.Message)
+		text = []byte(refused.Answer)
 	} else if err != nil {
 		return []Finding{problem("look into the log of the server", "/readyz: %v", err)}
 	}

@@ -50,13 +50,10 @@ type Size struct{ Clients, Steps int }
 func Draw(seed uint64, size Size, names []string, shared bool) program.Program {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := program.Program{Seed: seed, Memory: r.IntN(2) == 0}
+	p.Memory = p.Memory && !shared
 	areas := Named(names)
-	if len(names) == 0 {
-		areas = some(r)
-	}
-	if shared {
-		p.Memory = false
-		areas = slices.DeleteFunc(areas, func(a Area) bool { return a.Name == "operate" })
+	for len(names) == 0 && len(areas) == 0 {
+		areas = slices.DeleteFunc(some(r), func(a Area) bool { return shared && a.Name == "operate" })
 	}
 	total := 0
 	for _, a := range areas {

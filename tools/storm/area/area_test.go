@@ -2,6 +2,7 @@ package area
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -27,5 +28,17 @@ func TestDraw(t *testing.T) {
 	}
 	if len(used) != len(All()) {
 		t.Errorf("only %v are drawn", used)
+	}
+}
+
+// TestEverySeed: every seed makes a program, and servers that share an etcd get no work for an operator of a store.
+func TestEverySeed(t *testing.T) {
+	for seed := range uint64(3000) {
+		for _, shared := range []bool{false, true} {
+			p := Draw(seed, Size{Clients: 1, Steps: 1}, nil, shared)
+			if len(p.Areas) == 0 || len(p.Clients[0]) != 1 || shared && (p.Memory || slices.Contains(p.Areas, "operate")) {
+				t.Fatalf("seed %d: %v", seed, p.Areas)
+			}
+		}
 	}
 }

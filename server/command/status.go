@@ -1,0 +1,165 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/server/internal/status"
+)
+
+// statusEvery is the time between two looks at a server.
+const statusEvery = 2 * time.Second
+
+func newStatus(signals catcher) *cobra.Command {
+	var (
+		dataDir, kubeconfig, output string
+		watch                       bool
+	)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show a running server on one screen",
+		Long: `Show the version, readiness, requests, queues, watches, objects, store and certificate of a running server, and the
+requests that it failed to answer. With --watch it is shown again every two seconds, with rates of these
+seconds; without it rates are those since the server began.
+
+The exit code is 0 for a ready server, 1 for one that is not ready or does not answer.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case output != "" && output != "json":
+				return usageError{fmt.Errorf("output format %q is unknown; use json, or leave the flag out", output)}
+			case kubeconfig == "":
+				kubeconfig = filepath.Join(dataDir, "admin.kubeconfig")
+			}
+			reader, err := status.Open(kubeconfig)
+			if err != nil {
+				return err
+			}
+			defer reader.Close()
+			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
+			defer stop()
+			if watch {
+				return watchStatus(ctx, reader, cmd.OutOrStdout(), output)
+			}
+			s, err := reader.Read(ctx)
+			if err != nil {
+				return err
+			}
+			if err := showStatus(cmd.OutOrStdout(), s, output); err != nil {
+				return err
+			}
+			if !s.Ready {
+				return fmt.Errorf("the server is not ready")
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&dataDir, "data-dir", "./capstan-data", "data directory of the server")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of a user who may read its figures (default <data-dir>/admin.kubeconfig)")
+	f.BoolVarP(&watch, "watch", "w", false, "show it again every two seconds, until interrupted")
+	f.StringVarP(&output, "output", "o", "", "form: json, one object for each look (default: text)")
+	return cmd
+}
+
+// watchStatus shows the status until ctx ends. A server that does not answer may come back.
+func watchStatus(ctx context.Context, reader *status.Reader, out io.Writer, output string) error {
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		s, err := reader.Read(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if output == "" && terminal(out) {
+			fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
+		}
+		if err != nil {
+			fmt.Fprintf(out, "no answer: %s\n", oneLine(err))
+		} else if err := showStatus(out, s, output); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// showStatus writes one look at a server.
+func showStatus(out io.Writer, s *status.Status, output string) error {
+	if output == "json" {
+		text, err := json.Marshal(s)
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", text)
+		}
+		return err
+	}
+	paint := coloursOf(out)
+	ready := paint.green("ready")
+	if !s.Ready {
+		ready = paint.red("not ready") + ": " + strings.Join(s.Failing, ", ")
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row("server", "%s  %s", s.Server, ready)
+	row("version", "%s", s.Version)
+	if !s.Certificate.IsZero() {
+		row("certificate", "until %s", s.Certificate.UTC().Format(time.DateOnly))
+	}
+	if f := &s.Figures; f.Interval > 0 {
+		row("up", "since %s, %s", f.Began.UTC().Format("2006-01-02 15:04:05"), time.Since(f.Began).Round(time.Second))
+		row("process", "%.2f cores, %s of memory", f.CPU, bytesOf(f.Resident))
+		row("requests", "%.1f a second, 99 of 100 within %s, %.0f running, %.0f waiting, %.0f watches", f.Requests, time.Duration(f.P99*float64(time.Second)),
+			f.Running, f.Queued, f.Watches)
+		row("waiting in", "%s", counts(f.Busy))
+		row("failed", "%s", counts(f.Failures))
+		row("objects", "%.0f; %s", f.Objects, counts(f.Most))
+		health := paint.green("accepts writes")
+		if !f.Store.Healthy {
+			health = paint.red("refuses writes")
+		}
+		row("store", "%s, %s on disk, revisions %.0f to %.0f", health, bytesOf(f.Store.Disk), f.Store.Oldest, f.Store.Revision)
+		if f.Store.Etcd > 0 {
+			row("etcd", "%s", bytesOf(f.Store.Etcd))
+		}
+	}
+	for _, h := range s.Hidden {
+		row("hidden", "%s", h)
+	}
+	return w.Flush()
+}
+
+// counts are numbers with their names, "nothing" for none.
+func counts(all []status.Count) string {
+	if len(all) == 0 {
+		return "nothing"
+	}
+	var parts []string
+	for _, c := range all {
+		parts = append(parts, fmt.Sprintf("%s %.0f", c.Name, c.Number))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// bytesOf is a number of bytes for people.
+func bytesOf(n float64) string {
+	for _, unit := range []string{"B", "KiB", "MiB"} {
+		if n < 1024 {
+			return fmt.Sprintf("%.0f %s", n, unit)
+		}
+		n /= 1024
+	}
+	return fmt.Sprintf("%.1f GiB", n)
+}

@@ -1,0 +1,149 @@
+// Package status reads the state of a running server from its endpoints, for one screen.
+package status
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/capstan-dev/capstan/client"
+)
+
+// Status is the state of a server.
+type Status struct {
+	Server  string `json:"server"`
+	Version string `json:"version,omitempty"`
+	// Failing are the names of the health checks that fail; none for a ready server.
+	Ready   bool     `json:"ready"`
+	Failing []string `json:"failing,omitempty"`
+	// Certificate is the end of the serving certificate.
+	Certificate time.Time `json:"certificateEnds"`
+	Figures
+	// Hidden names what the user may not read, with the missing right.
+	Hidden []string `json:"hidden,omitempty"`
+}
+
+// Reader reads the status of one server again and again.
+type Reader struct {
+	rest *client.REST
+	host string
+	last sample
+}
+
+// Open makes a reader by a kubeconfig. It does not connect.
+func Open(kubeconfig string) (*Reader, error) {
+	config, _, err := client.LoadKubeconfig(kubeconfig, "")
+	if err != nil {
+		return nil, err
+	}
+	config.Retries, config.UserAgent = -1, "capstan"
+	rest, err := client.NewREST(config)
+	return &Reader{rest: rest, host: config.Host}, err
+}
+
+// Close closes the connections.
+func (r *Reader) Close() { r.rest.Close() }
+
+// Read asks the server. Rates are those since the last call; of the first call they are those since the server
+// began. Errors: those of the connection.
+func (r *Reader) Read(ctx context.Context) (*Status, error) {
+	s := &Status{Server: r.host}
+	text, err := r.get(ctx, s, "/version")
+	if err != nil {
+		return nil, err
+	}
+	var version struct{ GitVersion string }
+	if err := json.Unmarshal(text, &version); err == nil {
+		s.Version = version.GitVersion
+	}
+	if text, err = r.get(ctx, s, "/readyz?verbose"); err != nil {
+		return nil, err
+	}
+	s.Ready = bytes.HasSuffix(bytes.TrimSpace(text), []byte("check passed"))
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(line, "[-]"); ok {
+			name, _, _ = strings.Cut(name, " failed")
+			s.Failing = append(s.Failing, strings.TrimSpace(name))
+		}
+	}
+	s.Certificate = servingEnd(ctx, r.host)
+	if text, err = r.get(ctx, s, "/metrics"); err != nil || text == nil {
+		return s, err
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return s, err
+	}
+	now := newSample(families, time.Now())
+	s.Figures = now.since(r.last)
+	r.last = now
+	return s, nil
+}
+
+// mostBytes bounds an answer.
+const mostBytes = 64 << 20
+
+// get reads a path. What the user may not read is noted, and nil.
+func (r *Reader) get(ctx context.Context, s *Status, path string) ([]byte, error) {
+	text, err := r.rest.Get(ctx, path, mostBytes)
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		if refused.Code == 403 || refused.Code == 401 {
+			path, _, _ = strings.Cut(path, "?")
+			s.Hidden = append(s.Hidden, path+": it needs the right to get the URL "+path)
+			return nil, nil
+		}
+		return []byte(refused.Answer), nil // of a check that fails
+	}
+	return text, err
+}
+
+// servingEnd is the end of the certificate that a server shows; zero when none is seen.
+func servingEnd(ctx context.Context, host string) (end time.Time) {
+	u, err := url.Parse(host)
+	if err != nil || u.Scheme != "https" {
+		return end
+	}
+	address := u.Host
+	if u.Port() == "" {
+		address = net.JoinHostPort(u.Hostname(), "443")
+	}
+	// Nothing is sent on this connection, and its certificate is trusted for nothing.
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(c tls.ConnectionState) error {
+		end = c.PeerCertificates[0].NotAfter
+		return nil
+	}}}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if conn, err := dialer.DialContext(ctx, "tcp", address); err == nil {
+		_ = conn.Close() // nothing was sent
+	}
+	return end
+}
+
+// top are the n largest numbers, with their names.
+func top(all map[string]float64, n int) (most []Count) {
+	for name, value := range all {
+		if value > 0 {
+			most = append(most, Count{name, value})
+		}
+	}
+	slices.SortFunc(most, func(a, b Count) int {
+		if a.Number != b.Number {
+			return int(b.Number - a.Number)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return most[:min(n, len(most))]
+}
