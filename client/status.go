@@ -40,7 +40,7 @@ type StatusCause struct {
 type Error struct {
 	Status
 	// Answer is the beginning of an answer that is not a Status, as that of a health check is.
-	Answer string
+	Answer     string
 	retryAfter time.Duration // of the header; 0 for none
 }
 

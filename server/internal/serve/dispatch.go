@@ -128,10 +128,25 @@ func (h *Handler) unknown(r *request.Request) error {
 		}
 		return api.NotFound(row.GroupResource(), r.Target.Unserved.Name)
 	}
+	r.Warn(h.turnedOff(&r.Target.Unserved))
 	if h.inGroup(r.HTTP.URL.Path) {
 		return api.UnknownPath()
 	}
 	return h.env.Text(r, http.StatusNotFound, "404 page not found\n")
+}
+
+// turnedOff names the flag that turns on the resource of an address, if the server has it and does not serve
+// it; "" for all others. The answer itself is that of 1.25.
+func (h *Handler) turnedOff(a *catalog.Address) string {
+	row := h.catalog.Snapshot().Resource(a.Group, a.Version, a.Resource)
+	if row == nil || !row.Off || row.Definition != nil {
+		return ""
+	}
+	setting := row.GV.APIVersion()
+	if !row.GV.Alpha() {
+		setting += "/" + row.Plural
+	}
+	return fmt.Sprintf("%s of %s is off on this server; --runtime-config=%s=true turns it on", row.Plural, row.GV.APIVersion(), setting)
 }
 
 // inGroup reports whether a path is below that of a served group that has built-in kinds.

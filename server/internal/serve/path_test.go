@@ -2,8 +2,10 @@ package serve_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
 )
 
@@ -49,6 +51,23 @@ func TestPathsOfResources(t *testing.T) {
 		{"a name without a namespace", "GET", "/api/v1/configmaps/a", "", "", 404, "could not find the requested resource"},
 		{"nothing happened", "GET", object, "", "", 200, `"data":{"a":"1"}`},
 	})
+}
+
+// TestTurnedOff: a path of a resource that is off is answered as an unknown one, with a warning that names the flag
+// which turns it on.
+func TestTurnedOff(t *testing.T) {
+	h := harness.Start(t, func(c *server.Config) { c.RuntimeConfig = []string{"batch/v1/cronjobs=false"} })
+	for path, want := range map[string]string{
+		"/apis/networking.k8s.io/v1alpha1/clustercidrs":       "--runtime-config=networking.k8s.io/v1alpha1=true",
+		"/apis/batch/v1/namespaces/default/cronjobs":          "--runtime-config=batch/v1/cronjobs=true",
+		"/apis/batch/v1/namespaces/default/nothing":           "",
+		"/apis/nowhere.example.com/v1/namespaces/default/all": "",
+	} {
+		r := h.Get(path)
+		if have := r.Header.Get("Warning"); r.Code != 404 || (have == "") != (want == "") || !strings.Contains(have, want) {
+			t.Errorf("%s: %d, %s, want %s", path, r.Code, have, want)
+		}
+	}
 }
 
 // Custom objects are served at paths of their scope only, also those of a kind whose plural
