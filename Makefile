@@ -50,8 +50,12 @@ verify: generate ## Fail when gen/ is stale, or has a new or orphaned file
 	@changes=$$(git status --porcelain -- gen internal/gen); \
 	if [ -n "$$changes" ]; then echo "gen/ differs from the documents; run 'make generate' and commit:"; echo "$$changes"; exit 1; fi
 
+.PHONY: reference
+reference: ## Write the pages in docs/reference that are made of the code: commands, flags, metrics
+	CAPSTAN_UPDATE=1 go test -count 1 -run '^(TestCommandsAreOnTheirPage|TestFlagsAreOnTheirPage|TestMetricsAreOnTheirPage)$$' ./server/internal/reference ./server/internal/metrics ./generator/internal/command
+
 .PHONY: docs
-docs: ## Write the documentation into site/: reference of all kinds, changes since the release, guides
+docs: ## Write the documentation into site/: guides, reference of all kinds, changes since the release
 	go run ./generator docs site
 
 .PHONY: build
@@ -149,7 +153,7 @@ race: ## Run the tests of the concurrent packages with the race detector (needs 
 
 # Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which no
 # server opens yet.
-CALLED := ^\(client\|internal/balancer\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go
+CALLED := ^\(client\|internal/balancer\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules

@@ -249,7 +249,7 @@ func TestDocsOfAModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := readFiles(t, filepath.Join(root, "site"))
-	for page, want := range map[string]string{"index.html": `<a href="drivers.html">For drivers</a>`, "drivers.html": "trucks", "reference/fleet/v1beta1.html": "Color of the paint."} {
+	for page, want := range map[string]string{"index.html": `<a href="drivers.html">For drivers</a>`, "drivers.html": "trucks", "kinds/fleet/v1beta1/Truck.html": "Color of the paint."} {
 		if !strings.Contains(files[page], want) {
 			t.Errorf("%s lacks %s: %s", page, want, files[page])
 		}

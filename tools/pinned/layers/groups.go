@@ -47,7 +47,8 @@ var groups = []group{
 var notDrawn = []string{"openapi", "schemas", "client", "gen/client", "gen/*/*", "value", "object", "kit/*", "nodeapi", "examples/*",
 	"generator", "generator/*", "generator/*/*", "internal/sbom", "internal/storetest", "internal/storetest/*", "internal/authztest",
 	"internal/streamtest", "internal/history", "internal/lint",
-	"internal/measured", "internal/etcdtest", "internal/balancer", "server/internal/harness", "server/internal/identity", "tools/bench/*"}
+	"internal/measured", "internal/etcdtest", "internal/balancer", "internal/docpage",
+	"server/internal/harness", "server/internal/identity", "server/internal/reference", "tools/bench/*"}
 
 func in(folder string, names ...string) (packages []string) {
 	for _, name := range names {

@@ -10,12 +10,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// typeRow is a type on the page of its group version.
+// typeRow is a type on a page.
 type typeRow struct {
 	Name, Description string
-	Kind              bool
 	Rules             []string
 	Fields            []fieldRow
+	UsedBy            []typeName // of a type that several pages share
 }
 
 // fieldRow is a field, or a part of one that has no type of its own: "ports[].name".
@@ -23,6 +23,7 @@ type fieldRow struct {
 	Name, Description string
 	Type              typeName
 	Required          bool
+	Deprecated        bool
 	Default           string
 	Rules             []string
 }
@@ -30,23 +31,25 @@ type fieldRow struct {
 // typeName is the text of a type, with a link to where it is described: "list of <a>Container</a>".
 type typeName struct{ Before, Name, Link string }
 
-func (w *writer) groupVersion(gv *model.GroupVersion) {
-	var rows []typeRow
-	for _, t := range gv.Types {
-		rows = append(rows, typeRow{Name: t.Name, Description: t.Schema.Description, Kind: t.Kind,
-			Rules: append(w.rules(t.Schema), demands(t.Schema)...), Fields: w.fields(t, t.Schema, "")})
-	}
-	w.add(pageOf(gv), apiVersion(gv), "groupversion", struct {
-		GV    *model.GroupVersion
-		Types []typeRow
-	}{gv, rows})
+// String is the text without the link.
+func (n typeName) String() string { return n.Before + n.Name }
+
+// anchorOf is the place of a field on the page of its type: a link to it needs no escapes.
+func anchorOf(typ, field string) string {
+	return typ + "." + strings.NewReplacer("[]", "", "{}", "").Replace(field)
 }
 
-// fields are the fields of an object, those of objects without a name in place.
-func (w *writer) fields(t *model.Type, s *schema.Schema, prefix string) (rows []fieldRow) {
+// typeRow describes a type on a page.
+func (w *writer) typeRow(page string, t *model.Type) typeRow {
+	return typeRow{Name: t.Name, Description: t.Schema.Description, Rules: append(w.rules(t.Schema), demands(t.Schema)...),
+		Fields: w.fields(page, t, t.Schema, "")}
+}
+
+// fields are the fields of an object on a page, those of objects without a name in place.
+func (w *writer) fields(page string, t *model.Type, s *schema.Schema, prefix string) (rows []fieldRow) {
 	for _, p := range s.Properties {
 		row := fieldRow{Name: prefix + p.Name, Description: p.Schema.Description, Required: s.Enforces(p.Name) || s.Publishes(p.Name),
-			Default: string(p.Schema.Default), Type: w.typeName(t, p.Schema), Rules: w.rules(p.Schema)}
+			Deprecated: p.Schema.Deprecated, Default: string(p.Schema.Default), Type: w.typeName(page, t, p.Schema), Rules: w.rules(p.Schema)}
 		if p.Schema.DefaultWhen != "" {
 			row.Default += fmt.Sprintf(" if %s is %s", p.Schema.DefaultWhen, strings.Join(p.Schema.DefaultWhenIs, " or "))
 		}
@@ -60,28 +63,27 @@ func (w *writer) fields(t *model.Type, s *schema.Schema, prefix string) (rows []
 			}
 		}
 		if inner.Ref == "" {
-			rows = append(rows, w.fields(t, inner, name+".")...)
+			rows = append(rows, w.fields(page, t, inner, name+".")...)
 		}
 	}
 	return rows
 }
 
-// typeName names the type of a field, with the link to a named one.
-func (w *writer) typeName(t *model.Type, s *schema.Schema) typeName {
+// typeName names the type of a field, with the link from a page to a named one.
+func (w *writer) typeName(page string, t *model.Type, s *schema.Schema) typeName {
 	switch {
 	case s.Ref != "":
 		target := w.types[targetID(t, s.Ref)]
 		if target == nil {
 			return typeName{Name: s.Ref}
 		}
-		root := strings.Repeat("../", strings.Count(pageOf(t.GV), "/"))
-		return typeName{Name: target.Name, Link: root + pageOf(target.GV) + "#" + target.Name}
+		return w.linkTo(page, target)
 	case s.Items != nil:
-		inner := w.typeName(t, s.Items)
+		inner := w.typeName(page, t, s.Items)
 		inner.Before = "list of " + inner.Before
 		return inner
 	case s.Additional != nil:
-		inner := w.typeName(t, s.Additional)
+		inner := w.typeName(page, t, s.Additional)
 		inner.Before = "map to " + inner.Before
 		return inner
 	case s.Format != "" && s.Type != "" && s.Type != "string":
@@ -92,6 +94,14 @@ func (w *writer) typeName(t *model.Type, s *schema.Schema) typeName {
 		return typeName{Name: "any value"}
 	}
 	return typeName{Name: s.Type}
+}
+
+// linkTo is the name of a type, with the link from a page to its place.
+func (w *writer) linkTo(page string, target *model.Type) typeName {
+	if w.homes[target] == page {
+		return typeName{Name: target.Name, Link: "#" + target.Name}
+	}
+	return typeName{Name: target.Name, Link: strings.Repeat("../", strings.Count(page, "/")) + w.homes[target] + "#" + target.Name}
 }
 
 // targetID is the id of the type that a reference in a document of t names.
@@ -167,13 +177,28 @@ func demands(s *schema.Schema) (rules []string) {
 	for _, d := range s.Rules {
 		switch {
 		case d.Why != "":
-			rules = append(rules, d.Why)
+			rules = append(rules, subject(d)+d.Why)
 		case d.Finds != "":
 			rules = append(rules, d.Finds)
 		}
 	}
 	slices.Sort(rules)
 	return slices.Compact(rules)
+}
+
+// subject names the member that a rule is about, before its words.
+func subject(d schema.Demand) string {
+	path := d.At
+	if path == "" && len(d.Then) > 0 {
+		path = strings.Join(d.Then[0].Path, ".")
+	}
+	if len(d.Each) > 0 {
+		path = strings.Join(d.Each, ".") + "[]." + path
+	}
+	if path = strings.Trim(path, "."); path == "" {
+		return ""
+	}
+	return path + ": "
 }
 
 func quoted(values []string) string {

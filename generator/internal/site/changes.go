@@ -1,0 +1,146 @@
+package site
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/generator/compat"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// broken is a promise with the changes that break it.
+type broken struct {
+	Level           compat.Level
+	Rule, Why, Mend string
+	Findings        []compat.Finding
+}
+
+// changes adds the page about the last release and the present documents.
+func (w *writer) changes(now time.Time) {
+	old, err := compat.Baseline(w.root, now)
+	if err != nil {
+		w.err = cmp.Or(w.err, err)
+		return
+	}
+	documents, err := compat.Documents(w.root)
+	if err != nil {
+		w.err = cmp.Or(w.err, err)
+		return
+	}
+	config, err := compat.ReadConfig(filepath.Join(w.root, "compat.yaml"))
+	if err != nil && !os.IsNotExist(err) {
+		w.err = cmp.Or(w.err, err)
+		return
+	}
+	before, err := load.Load(filepath.Join(w.root, filepath.FromSlash(compat.Released)))
+	if err != nil {
+		w.err = cmp.Or(w.err, err)
+		return
+	}
+	report := compat.Compare(old, documents, compat.Options{Config: config, Now: now})
+	data := struct {
+		Release  *compat.Release
+		Report   *compat.Report
+		Breaking []broken
+		Added    []addition
+	}{old.Release, report, byRule(report.Findings), w.added("changes.html", before)}
+	headings := []heading{{2, "breaking", "What breaks clients, or may"}, {2, "new", "New"}}
+	w.add("changes.html", "Changes since "+old.Release.Version, headings, w.render("changes.html", "changes", data))
+}
+
+// byRule groups findings by the promise that they break, the gravest first.
+func byRule(findings []compat.Finding) (all []broken) {
+	for _, f := range findings {
+		i := slices.IndexFunc(all, func(b broken) bool { return b.Rule == f.Rule && b.Level == f.Level })
+		if i < 0 {
+			all = append(all, broken{f.Level, f.Rule, f.Why, f.Mend, nil})
+			i = len(all) - 1
+		}
+		all[i].Findings = append(all[i].Findings, f)
+	}
+	grave := []compat.Level{compat.Error, compat.Warning, compat.Note}
+	slices.SortStableFunc(all, func(a, b broken) int { return slices.Index(grave, a.Level) - slices.Index(grave, b.Level) })
+	return all
+}
+
+// addition lists the new parts of a group version since the release.
+type addition struct {
+	GV      *model.GroupVersion
+	Version bool       // the release lacks the version
+	Kinds   []typeName // new kinds, with their pages
+	Further []string   // resources and subresources of kinds that were there
+	Fields  []newFields
+}
+
+// newFields are the new fields of a type that was there.
+type newFields struct {
+	Type  typeName
+	Names []string
+}
+
+// added lists the additions, for a page.
+func (w *writer) added(page string, old *model.Model) (all []addition) {
+	types, resources, versions := map[string]*model.Type{}, map[string]bool{}, map[string]bool{}
+	for _, gv := range old.GroupVersions {
+		versions[gv.Dir] = true
+		for _, t := range gv.Types {
+			types[t.ID] = t
+		}
+		for _, name := range resourcesOf(gv) {
+			resources[gv.Dir+" "+name] = true
+		}
+	}
+	for _, gv := range w.model.GroupVersions {
+		a := addition{GV: gv, Version: !versions[gv.Dir]}
+		for _, t := range gv.Types {
+			before := types[t.ID]
+			if before == nil && t.Kind {
+				a.Kinds = append(a.Kinds, w.linkTo(page, t))
+			} else if before != nil {
+				a.addFields(w.linkTo(page, t), before, t)
+			}
+		}
+		for _, name := range resourcesOf(gv) {
+			if versions[gv.Dir] && !resources[gv.Dir+" "+name] {
+				a.Further = append(a.Further, name)
+			}
+		}
+		if len(a.Kinds)+len(a.Further)+len(a.Fields) > 0 {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// addFields adds the fields that a type did not have before.
+func (a *addition) addFields(name typeName, before, now *model.Type) {
+	var names []string
+	for _, p := range now.Schema.Properties {
+		had := false
+		for _, q := range before.Schema.Properties {
+			had = had || p.Name == q.Name
+		}
+		if !had {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) > 0 {
+		a.Fields = append(a.Fields, newFields{name, names})
+	}
+}
+
+// resourcesOf names the resources of a group version and their subresources.
+func resourcesOf(gv *model.GroupVersion) (names []string) {
+	for _, r := range gv.Resources {
+		names = append(names, r.Plural)
+		for _, s := range r.Subresources {
+			names = append(names, strings.Join([]string{r.Plural, s.Name}, "/"))
+		}
+	}
+	return names
+}

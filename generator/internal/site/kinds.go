@@ -1,0 +1,89 @@
+package site
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// kindData is the data of the template of a kind.
+type kindData struct {
+	Type      *model.Type
+	GV        *model.GroupVersion
+	Resources []*model.Resource
+	Types     []typeRow
+	Example   string
+	Made      bool // the example is made of the required fields
+	Versions  *comparison
+}
+
+// kind adds the page of a kind.
+func (w *writer) kind(t *model.Type) {
+	page := kindPage(t)
+	data := kindData{Type: t, GV: t.GV, Versions: w.compareVersions(page, t)}
+	for _, gv := range w.model.GroupVersions {
+		for _, r := range gv.Resources {
+			if r.Type == t && gv == t.GV {
+				data.Resources = append(data.Resources, r)
+			}
+		}
+	}
+	if len(data.Resources) > 0 {
+		data.Example, data.Made = w.example(t, data.Resources[0])
+	}
+	var headings []heading
+	if data.Example != "" {
+		headings = append(headings, heading{2, "example", "Example"})
+	}
+	headings = append(headings, heading{2, "fields", "Fields"})
+	for _, owned := range w.typesOf(page, t.GV, t) {
+		data.Types = append(data.Types, w.typeRow(page, owned))
+		headings = append(headings, heading{3, owned.Name, owned.Name})
+	}
+	if data.Versions != nil {
+		headings = append(headings, heading{2, "versions", "Versions"})
+	}
+	data.Types[0].Description = "" // at the head of the page
+	w.searchTypes(page, t.Name, apiVersion(t.GV), t.Schema.Description, data.Types)
+	w.add(page, t.Name+" "+apiVersion(t.GV), headings, w.render(page, "kind", data))
+}
+
+// groupVersion adds the page of a group version: its resources, and the types that its kinds share.
+func (w *writer) groupVersion(gv *model.GroupVersion) {
+	page := pageOf(gv)
+	var rows []typeRow
+	headings := []heading{}
+	if len(gv.Resources) > 0 {
+		headings = append(headings, heading{2, "resources", "Resources"})
+	}
+	for _, t := range w.typesOf(page, gv, nil) {
+		row := w.typeRow(page, t)
+		for _, id := range w.users[t] {
+			row.UsedBy = append(row.UsedBy, w.linkTo(page, w.types[id]))
+		}
+		slices.SortFunc(row.UsedBy, func(a, b typeName) int { return strings.Compare(a.Name+a.Link, b.Name+b.Link) })
+		rows = append(rows, row)
+		headings = append(headings, heading{3, t.Name, t.Name})
+	}
+	w.searchTypes(page, "", apiVersion(gv), "", rows)
+	w.add(page, apiVersion(gv), headings, w.render(page, "groupversion", struct {
+		GV    *model.GroupVersion
+		Types []typeRow
+	}{gv, rows}))
+}
+
+// PathOf is the path of one object of a resource.
+func (kindData) PathOf(r *model.Resource) string {
+	base := "/apis/" + r.GV.Group + "/" + r.GV.Version
+	if r.GV.Group == "" {
+		base = "/api/" + r.GV.Version
+	}
+	if r.Namespaced {
+		base += "/namespaces/NAMESPACE"
+	}
+	if base += "/" + r.Plural; slices.Contains(r.Verbs, "get") {
+		return base + "/NAME"
+	}
+	return base
+}
