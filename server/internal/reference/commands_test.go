@@ -124,7 +124,7 @@ func write(t *testing.T, b *bytes.Buffer, path ...string) {
 }
 
 func flagTable(b *bytes.Buffer, flags []row) {
-	b.WriteString("| flag | |\n| --- | --- |\n")
+	b.WriteString("| flag | meaning |\n| --- | --- |\n")
 	for _, f := range flags {
 		kind := ""
 		if f.kind != "" {
@@ -147,7 +147,7 @@ wherever it has them. [Run a server](../howto/run.md) and [secure it](../howto/s
 `)
 	flagTable(&b, helpOf(t, "serve").flags)
 	b.WriteString("\n## Flags without effect\n\nFlags of kube-apiserver 1.25 and of releases around it that change nothing here. The server starts with the accepted ones and names them in the log.\n\n")
-	b.WriteString("| flag | |\n| --- | --- |\n")
+	b.WriteString("| flag | meaning |\n| --- | --- |\n")
 	var cfg server.Config
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	cfg.AddFlags(flags)
