@@ -31,9 +31,8 @@ func TestMain(m *testing.M) {
 
 // page is the help of one command, taken apart.
 type page struct {
-	path                    []string
-	about, usage, example   string
-	commands, flags, global []row
+	about, usage, example string
+	commands, flags       []row
 }
 
 // row is a line of a table in a help: a command or a flag, and what it does.
@@ -53,7 +52,7 @@ func helpOf(t *testing.T, path ...string) page {
 	if err != nil {
 		t.Fatalf("capstan %s: %v", strings.Join(path, " "), err)
 	}
-	p, part := page{path: path}, "about"
+	p, part := page{}, "about"
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimRight(line, "\n")
 		switch line {
