@@ -32,7 +32,7 @@ func TestCommandLineMistakes(t *testing.T) {
 		{"serve --secure-prot 1", "capstan: unknown flag --secure-prot; did you mean --secure-port?\nRun 'capstan serve --help' for usage.\n"},
 	} {
 		out, err := exec.Command(binaries.capstan, strings.Fields(test.args)...).CombinedOutput()
-		if status := (*exec.ExitError)(nil); !errors.As(err, &status) || status.ExitCode() != 1 || string(out) != test.want {
+		if status := (*exec.ExitError)(nil); !errors.As(err, &status) || status.ExitCode() != 2 || string(out) != test.want {
 			t.Errorf("capstan %s: %v, %s", test.args, err, out)
 		}
 	}
