@@ -63,17 +63,17 @@ build: ## Build bin/capstan, and bin/capstan-etcd for servers on etcd
 ldflags:
 	@echo "$(LDFLAGS)"
 
-# A release has for each of these platforms the binary and the list of its modules.
+# A release has for each of these platforms the binaries, the lists of their modules, and packages.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: dist
-dist: ## Build dist/: the binaries of a release, their modules (CycloneDX), and their sums
+dist: ## Build dist/: binaries, archives, .deb, .rpm, an image, a chart, their modules (CycloneDX), and the sums of all (PLATFORMS="linux/amd64 ...")
 	rm -rf dist && mkdir dist
-	@for p in $(PLATFORMS); do \
-	  f=dist/capstan-$${p/\//-}; echo "== $$f"; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o $$f ./server/cmd/capstan; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o dist/capstan-etcd-$${p/\//-} ./server/cmd/capstan-etcd; \
-	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done
+	@for p in $(PLATFORMS); do for program in capstan capstan-etcd; do \
+	  f=dist/$$program-$${p/\//-}; echo "== $$f"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o $$f ./server/cmd/$$program; \
+	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done; done
+	go -C tools/release run . -root $(CURDIR) -dist $(CURDIR)/dist -version $(VERSION) -commit $(COMMIT) -time $(COMMIT_TIME) $(PLATFORMS)
 	cd dist && sha256sum * > SHA256SUMS
 
 # The second build has other paths and an empty cache.

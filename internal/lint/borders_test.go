@@ -163,7 +163,7 @@ func packages(t *testing.T) (imports map[string][]string, programs map[string]bo
 // ownModule reports whether a package is in a module inside this one, whose go.mod has
 // its imports.
 func ownModule(pkg string) bool {
-	return below(pkg, "internal/e2e") || below(pkg, "tools/differ") || below(pkg, "tools/storm") || below(pkg, "tools/pinned") || below(pkg, "tools/etcd")
+	return below(pkg, "internal/e2e") || below(pkg, "tools/differ") || below(pkg, "tools/storm") || below(pkg, "tools/pinned") || below(pkg, "tools/etcd") || below(pkg, "tools/release") || below(pkg, "tools/chart")
 }
 
 func TestImportsAreThoseOfTheLayers(t *testing.T) {
