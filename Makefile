@@ -143,13 +143,27 @@ $(PROMETHEUS):
 $(NODE_CLIENT):
 	npm install --prefix $(CLIENTS)/node --no-audit --no-fund --ignore-scripts $(NODE_PACKAGES)
 
+MINIMAL := $(CURDIR)/.tmp/minimal
+
+.PHONY: test-packages
+test-packages: $(MINIMAL)/etc/debian_version ## Install, run, upgrade, remove and purge the .deb in a minimal Debian, run the image, compare two runs, check the chart (needs root, debootstrap, unshare)
+	$(MAKE) dist PLATFORMS=linux/amd64
+	CAPSTAN_BINARIES=$(CURDIR)/dist CAPSTAN_ROOT=$(MINIMAL) go -C tools/release test -count 1 -timeout 15m -v .
+	CAPSTAN_BINARIES=$(CURDIR)/dist go -C tools/chart test -count 1 -timeout 15m -v .
+
+# The suite is that of Debian 12. A half-made root is made again.
+$(MINIMAL)/etc/debian_version:
+	rm -rf $(MINIMAL) $(MINIMAL).new && mkdir -p $(dir $(MINIMAL))
+	debootstrap --variant=minbase bookworm $(MINIMAL).new
+	mv $(MINIMAL).new $(MINIMAL)
+
 .PHONY: race
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 20m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
 # Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which no
 # server opens yet.
-CALLED := ^\(client\|internal/balancer\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go
+CALLED := ^\(client\|internal/balancer\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go\|^server/command/tree.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
@@ -161,6 +175,8 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticche
 	go -C tools/storm vet ./...
 	go -C tools/etcd vet ./...
 	go -C tools/pinned vet ./...
+	go -C tools/release vet ./...
+	go -C tools/chart vet ./...
 	$(TOOLS)/staticcheck ./...
 	@all=$$($(TOOLS)/deadcode ./...); dead=$$(grep -v '$(CALLED)' <<< "$$all" || true); \
 	if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi

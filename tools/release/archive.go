@@ -35,10 +35,7 @@ func (b build) writeArchive(p platform) error {
 		entries = append(entries, entry{filepath.Join(name, "bin", program), b.binary(program, p), 0o755})
 	}
 	return writeTo(filepath.Join(b.dist, name+".tar.gz"), func(w io.Writer) error {
-		packed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
+		packed := gzip.NewWriter(w)
 		return errors.Join(writeTar(packed, entries, b.time), packed.Close())
 	})
 }

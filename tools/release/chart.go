@@ -49,7 +49,8 @@ func (b build) versioned(description string) (string, error) {
 		return "", errors.New(description + ": version and appVersion must both be 0.0.0 in the repository")
 	}
 	path := filepath.Join(b.stage, "Chart.yaml")
-	return path, os.WriteFile(path, []byte(strings.NewReplacer("appVersion: 0.0.0\n", "appVersion: "+quoted(b.version)+"\n", "version: 0.0.0\n", "version: "+b.semantic+"\n").Replace(string(text))), 0o644)
+	versions := strings.NewReplacer("appVersion: 0.0.0\n", "appVersion: "+quoted(b.version)+"\n", "version: 0.0.0\n", "version: "+b.semantic+"\n")
+	return path, os.WriteFile(path, []byte(versions.Replace(string(text))), 0o644)
 }
 
 // quoted is a string of YAML: the hash of a commit may look like a number.

@@ -27,7 +27,8 @@ func (b build) writeImage(platforms []platform) error {
 		if err != nil {
 			return err
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.system, Architecture: p.arch}}})
+		described := v1.Descriptor{Platform: &v1.Platform{OS: p.system, Architecture: p.arch}}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: described})
 	}
 	index = mutate.Annotations(index, b.labels()).(v1.ImageIndex)
 	dir := filepath.Join(b.stage, "image")
@@ -82,7 +83,8 @@ func (b build) image(p platform) (v1.Image, error) {
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, content := range tars {
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }, tarball.WithMediaType(types.OCILayer))
+		open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+		layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +139,8 @@ func (b build) base(p platform) ([]byte, error) {
 		if err := writeFolders(out, filepath.Dir(f.path), made, b.time); err != nil {
 			return nil, err
 		}
-		if err := out.WriteHeader(&tar.Header{Name: f.path, Mode: 0o644, Size: int64(len(content)), ModTime: b.time, Format: tar.FormatPAX, Typeflag: tar.TypeReg}); err != nil {
+		header := &tar.Header{Name: f.path, Mode: 0o644, Size: int64(len(content)), ModTime: b.time, Format: tar.FormatPAX, Typeflag: tar.TypeReg}
+		if err := out.WriteHeader(header); err != nil {
 			return nil, err
 		}
 		if _, err := out.Write(content); err != nil {

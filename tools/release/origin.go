@@ -9,7 +9,7 @@ import (
 
 // origin is the commit that a release is made of.
 type origin struct {
-	// version is what the binary reports, and semantic the same as a semantic version.
+	// version is that of the binary, and semantic the same in the form of semantic versions.
 	version, semantic string
 	commit            string
 	time              time.Time
