@@ -85,6 +85,14 @@ reproducible: build ## Build the commit a second time, elsewhere and without a c
 	GOCACHE="$$dir/.cache" $(MAKE) -s -C "$$dir" build VERSION=$(VERSION) COMMIT=$(COMMIT) COMMIT_TIME=$(COMMIT_TIME); \
 	sha256sum $(BIN) "$$dir/$(BIN)"; cmp $(BIN) "$$dir/$(BIN)"
 
+.PHONY: reproducible-dist
+reproducible-dist: dist ## Make dist/ of the commit a second time, elsewhere and without a cache, and compare all files (PLATFORMS)
+	@case "$(VERSION)" in *-dirty) echo "commit first: the second dist/ is made of the commit"; exit 1;; esac
+	@dir=$$(mktemp -d); trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT; \
+	git archive HEAD | tar -x -C "$$dir"; \
+	GOCACHE="$$dir/.cache" $(MAKE) -s -C "$$dir" dist PLATFORMS="$(PLATFORMS)" VERSION=$(VERSION) COMMIT=$(COMMIT) COMMIT_TIME=$(COMMIT_TIME); \
+	diff -r dist "$$dir/dist"; echo "all files are the same:"; cat dist/SHA256SUMS
+
 .PHONY: run
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 	$(BIN) serve
