@@ -67,17 +67,17 @@ build: ## Build bin/capstan, and bin/capstan-etcd for servers on etcd
 ldflags:
 	@echo "$(LDFLAGS)"
 
-# A release has for each of these platforms the binary and the list of its modules.
+# A release has for each of these platforms the binaries, the lists of their modules, and packages.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: dist
-dist: ## Build dist/: the binaries of a release, their modules (CycloneDX), and their sums
+dist: ## Build dist/: binaries, archives, .deb, .rpm, an image, a chart, their modules (CycloneDX), and the sums of all (PLATFORMS="linux/amd64 ...")
 	rm -rf dist && mkdir dist
-	@for p in $(PLATFORMS); do \
-	  f=dist/capstan-$${p/\//-}; echo "== $$f"; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o $$f ./server/cmd/capstan; \
-	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o dist/capstan-etcd-$${p/\//-} ./server/cmd/capstan-etcd; \
-	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done
+	@for p in $(PLATFORMS); do for program in capstan capstan-etcd; do \
+	  f=dist/$$program-$${p/\//-}; echo "== $$f"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o $$f ./server/cmd/$$program; \
+	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done; done
+	go -C tools/release run . -root $(CURDIR) -dist $(CURDIR)/dist -version $(VERSION) -commit $(COMMIT) -time $(COMMIT_TIME) $(PLATFORMS)
 	cd dist && sha256sum * > SHA256SUMS
 
 # The second build has other paths and an empty cache.
@@ -88,6 +88,14 @@ reproducible: build ## Build the commit a second time, elsewhere and without a c
 	git archive HEAD | tar -x -C "$$dir"; \
 	GOCACHE="$$dir/.cache" $(MAKE) -s -C "$$dir" build VERSION=$(VERSION) COMMIT=$(COMMIT) COMMIT_TIME=$(COMMIT_TIME); \
 	sha256sum $(BIN) "$$dir/$(BIN)"; cmp $(BIN) "$$dir/$(BIN)"
+
+.PHONY: reproducible-dist
+reproducible-dist: dist ## Make dist/ of the commit a second time, elsewhere and without a cache, and compare all files (PLATFORMS)
+	@case "$(VERSION)" in *-dirty) echo "commit first: the second dist/ is made of the commit"; exit 1;; esac
+	@dir=$$(mktemp -d); trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT; \
+	git archive HEAD | tar -x -C "$$dir"; \
+	GOCACHE="$$dir/.cache" $(MAKE) -s -C "$$dir" dist PLATFORMS="$(PLATFORMS)" VERSION=$(VERSION) COMMIT=$(COMMIT) COMMIT_TIME=$(COMMIT_TIME); \
+	diff -r dist "$$dir/dist"; echo "all files are the same:"; cat dist/SHA256SUMS
 
 .PHONY: run
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
@@ -133,7 +141,7 @@ NODE_PACKAGES := @kubernetes/client-node@1.4.0 @apidevtools/swagger-parser@12.1.
 .PHONY: test-clients
 test-clients: $(OLD_KUBECTL) $(NODE_CLIENT) $(PROMETHEUS) ## Run Debian's kubectl 1.20 and Prometheus, the JavaScript client, and TypeScript made of the OpenAPI documents (needs apt-get, dpkg, node, npm)
 	CAPSTAN_OLD_KUBECTL=$(OLD_KUBECTL) CAPSTAN_NODE_CLIENT=$(CLIENTS)/node CAPSTAN_PROMETHEUS=$(dir $(PROMETHEUS)) \
-	  go -C internal/e2e test -count 1 -timeout 40m -v -run '^(TestOldKubectl|TestNodeClient|TestTypeScriptClient|TestPrometheus)$$' .
+	  go -C internal/e2e test -count 1 -timeout 40m -v -run '^(TestOldKubectl|TestNodeClient|TestTypeScriptClient|TestPrometheus|TestDashboard)$$' .
 
 # The package is taken apart, not installed. dpkg keeps the times of its files.
 $(OLD_KUBECTL):
@@ -147,13 +155,27 @@ $(PROMETHEUS):
 $(NODE_CLIENT):
 	npm install --prefix $(CLIENTS)/node --no-audit --no-fund --ignore-scripts $(NODE_PACKAGES)
 
+MINIMAL := $(CURDIR)/.tmp/minimal
+
+.PHONY: test-packages
+test-packages: $(MINIMAL)/etc/debian_version ## Install, run, upgrade, remove and purge the .deb in a minimal Debian, run the image, compare two runs, check the chart (needs root, debootstrap, unshare)
+	$(MAKE) dist PLATFORMS=linux/amd64
+	CAPSTAN_BINARIES=$(CURDIR)/dist CAPSTAN_ROOT=$(MINIMAL) go -C tools/release test -count 1 -timeout 15m -v .
+	CAPSTAN_BINARIES=$(CURDIR)/dist go -C tools/chart test -count 1 -timeout 15m -v .
+
+# The suite is that of Debian 12. A half-made root is made again.
+$(MINIMAL)/etc/debian_version:
+	rm -rf $(MINIMAL) $(MINIMAL).new && mkdir -p $(dir $(MINIMAL))
+	debootstrap --variant=minbase bookworm $(MINIMAL).new
+	mv $(MINIMAL).new $(MINIMAL)
+
 .PHONY: race
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 20m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
 # Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which no
 # server opens yet.
-CALLED := ^\(client\|internal/balancer\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go
+CALLED := ^\(client\|internal/balancer\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go\|^server/command/tree.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
@@ -165,6 +187,8 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticche
 	go -C tools/storm vet ./...
 	go -C tools/etcd vet ./...
 	go -C tools/pinned vet ./...
+	go -C tools/release vet ./...
+	go -C tools/chart vet ./...
 	$(TOOLS)/staticcheck ./...
 	@all=$$($(TOOLS)/deadcode ./...); dead=$$(grep -v '$(CALLED)' <<< "$$all" || true); \
 	if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi

@@ -45,18 +45,7 @@ scrape_configs:
 			t.Fatal(err)
 		}
 	}
-	address := freeAddress(t)
-	run := exec.CommandContext(testContext(t), filepath.Join(prometheus, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address="+address)
-	run.Dir = dir
-	var output lockedBuffer
-	run.Stdout, run.Stderr = &output, &output
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = run.Process.Kill()
-		_ = run.Wait()
-	}()
+	address, output := runPrometheus(t, dir)
 	admin := server.client(t)
 	user := rest.CopyConfig(config)
 	user.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:kube-system:x", Groups: []string{"system:serviceaccounts", "system:authenticated"}}
@@ -75,6 +64,22 @@ scrape_configs:
 		_, _ = other.Discovery().ServerGroups()
 		missing = withoutResult(t, address)
 	}
+}
+
+// runPrometheus starts Prometheus in the folder of its configuration, and returns its address.
+func runPrometheus(t *testing.T, dir string) (string, *lockedBuffer) {
+	t.Helper()
+	address, output := freeAddress(t), &lockedBuffer{}
+	run := exec.CommandContext(testContext(t), filepath.Join(prometheus, "prometheus"), "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address="+address)
+	run.Dir, run.Stdout, run.Stderr = dir, output, output
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = run.Process.Kill()
+		_ = run.Wait()
+	})
+	return address, output
 }
 
 // withoutResult lists the rules that have failed, or have no result.

@@ -16,7 +16,7 @@ const (
 // groups are all boxes. An arrow may only lead down, and not through another box.
 var groups = []group{
 	{"server", "starts the process and makes the rooms, each from those below it", 0, 0, 12,
-		[]string{"server", "server/internal/seams", "server/command", "server/builtin", "server/servertest", "server/cmd/capstan",
+		[]string{"server", "server/internal/seams", "server/command", "server/manual", "server/builtin", "server/servertest", "server/cmd/capstan",
 			"server/cmd/capstan-etcd", "server/internal/doctor", "server/internal/etcdstore", "server/internal/move", "server/internal/status"}},
 	{"requests", "from the path to the answer", 1, 0, 12,
 		in(rooms, "serve", "endpoints", "verbs", "request", "extensions", "outbound", "stream", "conns", "health")},
