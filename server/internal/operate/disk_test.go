@@ -114,7 +114,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	var status struct{ Reason, Message string }
-	if err := json.Unmarshal(refused.Body, &status); err != nil || refused.Code != http.StatusInsufficientStorage || !strings.Contains(status.Message, "disk") {
+	if err := json.Unmarshal(refused.Body, &status); err != nil || refused.Code != http.StatusInsufficientStorage || !strings.Contains(status.Message, "no space left") {
 		t.Fatalf("create %d on a full disk: %d %s", len(names), refused.Code, refused.Body)
 	}
 	if r := h.Get("/livez"); r.Code != http.StatusOK {
