@@ -36,7 +36,7 @@ func (b build) writeImage(platforms []platform) error {
 	if err != nil {
 		return err
 	}
-	if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": b.version})); err != nil {
+	if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": "capstan:" + b.version})); err != nil {
 		return err
 	}
 	var entries []entry

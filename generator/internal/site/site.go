@@ -36,6 +36,7 @@ var files embed.FS
 // repository that they lead to.
 // A project that lacks some of them gets the others.
 var guides = []guide{
+	{"docs/install.md", "install.html", "Install it", "install"},
 	{"docs/operators.md", "operators.html", "For those who run it", "run"},
 	{"docs/clients.md", "clients.html", "For those who write clients", "clients"},
 	{"docs/designers.md", "designers.html", "For those who design schemas", "schemas"},
