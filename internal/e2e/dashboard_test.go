@@ -137,7 +137,7 @@ func load(t *testing.T, i *instance) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Discovery().ServerGroups(); err != nil { // fairness bounds users without an administrator's group
+	if _, err := other.Discovery().ServerGroups(); err != nil { // fairness bounds other users than administrators
 		t.Fatal(err)
 	}
 	for range 10 {

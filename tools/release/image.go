@@ -36,7 +36,7 @@ func (b build) writeImage(platforms []platform) error {
 	if err != nil {
 		return err
 	}
-	if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": b.version})); err != nil {
+	if err := path.AppendIndex(index, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": "capstan:" + b.version})); err != nil {
 		return err
 	}
 	var entries []entry
@@ -63,7 +63,7 @@ func (b build) labels() map[string]string {
 		"org.opencontainers.image.version":       b.version,
 		"org.opencontainers.image.revision":      b.commit,
 		"org.opencontainers.image.created":       b.time.Format(time.RFC3339),
-		"org.opencontainers.image.documentation": homepage + "/blob/main/docs/install.md",
+		"org.opencontainers.image.documentation": homepage + "/blob/main/docs/howto/install.md",
 	}
 }
 

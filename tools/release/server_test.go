@@ -104,7 +104,7 @@ func getKept(ctx context.Context, c *typed.Client) error {
 	return err
 }
 
-// unit is the part of a unit of systemd that the test needs.
+// unit has the settings of a unit of systemd that a start needs.
 type unit struct {
 	user, state string
 	command     []string
