@@ -90,8 +90,8 @@ reproducible: build ## Build the commit a second time, elsewhere and without a c
 	sha256sum $(BIN) "$$dir/$(BIN)"; cmp $(BIN) "$$dir/$(BIN)"
 
 .PHONY: run
-run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
-	$(BIN) serve
+run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data, and print a login link of the explorer
+	$(BIN) serve --explorer-link
 
 # Compiles the packages of a module, with -test those of its tests too. The garbage of a compiler fits into
 # memory: collecting it less often takes a sixth off its time.
