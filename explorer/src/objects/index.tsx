@@ -1,0 +1,3 @@
+import type { Module } from "../route";
+
+export const objects: Module = { title: "Objects", key: "o", path: "objects", View: () => null };
