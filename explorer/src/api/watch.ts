@@ -23,6 +23,7 @@ export interface Follow {
   accept?: string;
   query?: Record<string, string | undefined>;
   limit?: number;
+  once?: boolean; // the kind cannot be watched
   signal: AbortSignal;
 }
 
@@ -41,6 +42,10 @@ export async function* follow<L extends Listed, T>(path: string, how: Follow): A
           version = page.list.metadata?.resourceVersion ?? "";
           yield page;
         }
+      }
+      if (how.once) {
+        yield { is: "live" };
+        return;
       }
       for await (const batch of watchFrom<T>(path, version ?? "", how)) {
         if (failures > 0 || batch.begins) yield { is: "live" };

@@ -6,7 +6,7 @@ import { logOut, session } from "../api/session";
 import { useKeys } from "../keys";
 import { LoginAgain } from "../login/login";
 import { Failure, Toasts } from "../parts/notice";
-import { go, href, type Module, route } from "../route";
+import { href, type Module, type Route, route } from "../route";
 import { readNamespaces } from "../state";
 import { theme, type Theme } from "../theme";
 import { CommandLine } from "./command";
@@ -45,7 +45,7 @@ export function Shell({ modules }: { modules: Module[] }) {
         <button type="button" class="quiet" onClick={() => void logOut()}>Log out</button>
       </header>
       <div id="content" tabIndex={-1} class="content">
-        <Boundary key={location.hash}><at.View route={route.value} /></Boundary>
+        <Boundary key={at.path} place={route.value}><at.View route={route.value} /></Boundary>
       </div>
       {command.value && <CommandLine modules={modules} close={() => { command.value = false; }} />}
       {help.value && <Help close={() => { help.value = false; }} />}
@@ -66,13 +66,17 @@ function ThemeChoice() {
 }
 
 /** Boundary shows the error of a view that failed, instead of an empty page. */
-class Boundary extends Component<{ children: ComponentChildren }, { error?: unknown }> {
+class Boundary extends Component<{ children: ComponentChildren; place: Route }, { error?: unknown }> {
   static override getDerivedStateFromError(error: unknown) {
     return { error };
   }
 
+  override componentDidUpdate(before: { place: Route }) {
+    if (before.place !== this.props.place && this.state.error) this.setState({ error: undefined });
+  }
+
   override render() {
     if (!this.state.error) return this.props.children;
-    return <main class="page"><Failure error={this.state.error} retry={() => { this.setState({ error: undefined }); go(location.hash); }} /></main>;
+    return <main class="page"><Failure error={this.state.error} retry={() => this.setState({ error: undefined })} /></main>;
   }
 }
