@@ -1,0 +1,3 @@
+import type { Module } from "../route";
+
+export const documents: Module = { title: "Documents", key: "d", path: "documents", View: () => null };
