@@ -34,17 +34,17 @@ type File struct {
 type packed struct{ tag, text string }
 
 // Open lists the files of the page.
-func Open() (*Page, error) {
+func Open() *Page {
 	p := &Page{files: map[string]*File{}}
-	err := fs.WalkDir(dist, "dist", func(name string, d fs.DirEntry, err error) error {
+	_ = fs.WalkDir(dist, "dist", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			f := &File{Type: mediaType(name), name: name}
 			f.packed = sync.OnceValue(f.pack)
 			p.files[strings.TrimPrefix(name, "dist/")] = f
 		}
-		return err
+		return err // none, of embedded files
 	})
-	return p, err
+	return p
 }
 
 // Find returns the file of a name; nil for none. "" is the page itself.

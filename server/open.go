@@ -167,14 +167,10 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
-	explorer, err := s.openExplorer()
-	if err != nil {
-		return err
-	}
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Groups: groups, Env: s.env, Catalog: s.catalog,
 		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,
-		Explorer: explorer, Extensions: elsewhere})
+		Explorer: s.explorer(), Extensions: elsewhere})
 	if err != nil {
 		return err
 	}
@@ -216,10 +212,10 @@ func (s *Server) newest() func(context.Context, *catalog.Row) error {
 	}
 }
 
-// openExplorer makes the answers for the explorer's page; nil for none.
-func (s *Server) openExplorer() (*endpoints.Explorer, error) {
+// explorer are the answers for the explorer's page; nil for none.
+func (s *Server) explorer() *endpoints.Explorer {
 	if s.cfg.DisableExplorer {
-		return nil, nil
+		return nil
 	}
 	return endpoints.NewExplorer(s.cfg.OpenID)
 }

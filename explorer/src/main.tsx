@@ -1,16 +1,14 @@
 import { render } from "preact";
 import "./style.css";
 import { session } from "./api/session";
-import { documents } from "./documents";
 import { useKeys } from "./keys";
 import { LoginPage } from "./login/login";
 import { objects } from "./objects";
 import { go, href } from "./route";
-import { server } from "./server";
 import { Shell } from "./shell/shell";
 import "./theme";
 
-const modules = [objects, documents, server];
+const modules = [objects];
 
 function Page() {
   useKeys(modules.map((m, i) => ({ key: String(i + 1), does: `page ${m.title}`, run: () => go(href([m.path])) })));

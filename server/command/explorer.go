@@ -58,7 +58,8 @@ log-out, or twelve hours after the link was made.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.account, "service-account", "", "account that the page acts as, NAMESPACE/NAME (default "+administrator.String()+", bound to cluster-admin)")
+	f.StringVar(&flags.account, "service-account", "",
+		"account that the page acts as, NAMESPACE/NAME (default "+administrator.String()+", bound to cluster-admin)")
 	f.StringVar(&flags.dataDir, "data-dir", "./capstan-data", "data directory of the server")
 	f.StringVar(&flags.kubeconfig, "kubeconfig", "", "kubeconfig of a user who may make the link (default <data-dir>/admin.kubeconfig)")
 	return cmd

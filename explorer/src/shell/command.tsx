@@ -24,7 +24,7 @@ export function CommandLine({ modules, close }: { modules: Module[]; close: () =
   return (
     <Dialog title="Go to" close={close}>
       <input class="command" role="combobox" aria-label="Kind, namespace or page" aria-expanded="true" aria-controls="choices" autofocus
-        aria-activedescendant={found.length ? `choice-${at}` : undefined} placeholder="pods, deploy, ns default, documents…" value={text} spellcheck={false} autocomplete="off"
+        aria-activedescendant={found.length ? `choice-${at}` : undefined} placeholder="pods, deploy, ns default…" value={text} spellcheck={false} autocomplete="off"
         onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
         onKeyDown={(e) => {
           if (e.key === "ArrowDown") setAt(Math.min(at + 1, found.length - 1));

@@ -26,11 +26,7 @@ type Explorer struct {
 }
 
 // NewExplorer makes the answers; users may log in by the issuer of ID tokens, if there is one.
-func NewExplorer(issuer openid.Settings) (*Explorer, error) {
-	page, err := explorer.Open()
-	if err != nil {
-		return nil, err
-	}
+func NewExplorer(issuer openid.Settings) *Explorer {
 	facts := explorerFacts{Version: buildinfo.Read().Version}
 	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'"
 	if issuer.OIDCIssuerURL != "" {
@@ -38,17 +34,12 @@ func NewExplorer(issuer openid.Settings) (*Explorer, error) {
 		if issuer.OIDCGroupsClaim != "" {
 			facts.OIDC.Scopes = append(facts.OIDC.Scopes, "groups")
 		}
-		at, err := url.Parse(issuer.OIDCIssuerURL)
-		if err != nil {
-			return nil, err
+		if at, err := url.Parse(issuer.OIDCIssuerURL); err == nil { // the configuration was checked
+			policy += " https://" + at.Host
 		}
-		policy += " https://" + at.Host
 	}
-	config, err := json.Marshal(facts)
-	if err != nil {
-		return nil, err
-	}
-	return &Explorer{page: page, config: config, policy: policy + "; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"}, nil
+	config, _ := json.Marshal(facts) // texts
+	return &Explorer{page: explorer.Open(), config: config, policy: policy + "; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"}
 }
 
 // explorerFacts is the file config.json of the page.
