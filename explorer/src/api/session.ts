@@ -60,6 +60,7 @@ async function whoAmI(token: string | undefined): Promise<{ name: string; groups
     const { status } = await json<SelfSubjectReview>("/apis/authentication.k8s.io/v1/selfsubjectreviews", { method: "POST", body, token: token ?? "", probe: true });
     return { name: status?.userInfo?.username ?? "", groups: status?.userInfo?.groups ?? [] };
   } catch (error) {
+    if (error instanceof Refusal && token === undefined && (error.code === 401 || error.code === 403)) return { name: "", groups: [] };
     if (error instanceof Refusal && error.code === 401) throw new Error("The server refuses this login: the token is wrong, or it has ended. Make a new one and try again.");
     throw error;
   }

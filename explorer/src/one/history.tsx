@@ -3,7 +3,7 @@ import { json, send } from "../api/client";
 import { type Kind, pathOf } from "../api/discovery";
 import { lines } from "../api/lines";
 import { Refusal } from "../api/status";
-import type { KubeObject, Status } from "../api/types";
+import type { KubeObject, ManagedFieldsEntry, Status } from "../api/types";
 import { when } from "../parts/age";
 import { Diff } from "../parts/diff";
 import { Failure } from "../parts/notice";
@@ -53,12 +53,18 @@ export function HistoryTab(props: Props) {
   );
 }
 
-/** author is the manager whose record is new since the state before. */
+/** author is the manager whose record is new since the state before; others may have lost fields by the same change. */
 function author(object: KubeObject, before: KubeObject | undefined): string {
-  const known = new Set((before?.metadata.managedFields ?? []).map((m) => JSON.stringify(m)));
-  const fresh = (object.metadata.managedFields ?? []).filter((m) => !known.has(JSON.stringify(m)));
-  const last = fresh.sort((a, b) => (a.time ?? "").localeCompare(b.time ?? "")).at(-1);
+  const records = object.metadata.managedFields ?? [];
+  const known = (name: (m: ManagedFieldsEntry) => string) => new Set((before?.metadata.managedFields ?? []).map(name));
+  const stamps = known(stamp);
+  const texts = known((m) => JSON.stringify(m));
+  const last = records.find((m) => !stamps.has(stamp(m))) ?? records.find((m) => !texts.has(JSON.stringify(m)));
   return last ? `${last.manager}, ${when(last.time)}` : "";
+}
+
+function stamp(m: ManagedFieldsEntry): string {
+  return [m.manager, m.operation, m.subresource, m.time].join(" ");
 }
 
 function useHistory({ kind, namespace, name }: Props): { states: State[]; error: unknown } {

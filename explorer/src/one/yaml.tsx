@@ -36,7 +36,7 @@ function LegendEntry({ owner, index, only, choose }: { owner: Owner; index: numb
       </button>
       <p class="soft">{owner.operation === "Apply" ? "applied" : "updated"} {when(owner.time)}</p>
       <details>
-        <summary>{owner.fields.length} fields</summary>
+        <summary>{owner.fields.length === 1 ? "1 field" : `${owner.fields.length} fields`}</summary>
         <ul class="mono">{owner.fields.slice(0, 500).map((f, i) => <li key={i}>{showPath(f.path)}</li>)}</ul>
       </details>
     </div>

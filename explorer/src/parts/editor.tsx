@@ -45,6 +45,7 @@ const look = EditorView.theme({
   ".cm-changedLineGutter": { background: "var(--good) !important" },
   ".cm-deletedLineGutter": { background: "var(--bad) !important" },
   ".cm-collapsedLines": { background: "var(--raised) !important", color: "var(--soft) !important" },
+  ".cm-collapsedLines::before, .cm-collapsedLines::after": { content: '"⋯" !important' },
   ".owners-gutter .cm-gutterElement": { display: "flex", gap: "2px", minWidth: "0.75rem", padding: "0 2px" },
   ".owner": { width: "5px", height: "100%" },
   ".owner.dim": { opacity: "0.15" },
