@@ -36,7 +36,7 @@ func describe(b *bytes.Buffer, parent *cobra.Command) {
 			fmt.Fprintf(b, "\nExample:\n\n    %s\n", strings.Join(strings.Fields(c.Example), " "))
 		}
 		if c.HasAvailableLocalFlags() {
-			b.WriteString("\n| flag | |\n| --- | --- |\n")
+			b.WriteString("\n| flag | meaning |\n| --- | --- |\n")
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			kind, text := pflag.UnquoteUsage(f)

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
@@ -55,6 +57,9 @@ func (w *writer) markdown(source string, from []byte) (string, []heading, error)
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))))
 	from = w.resolve(path.Dir(source), sitePath(source), from)
 	doc := md.Parser().Parse(text.NewReader(from))
+	for _, row := range rowsOf(doc, from) {
+		row.node.SetAttributeString("id", []byte(row.id))
+	}
 	var content bytes.Buffer
 	if err := md.Renderer().Render(&content, from, doc); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", source, err)
@@ -79,6 +84,45 @@ func headingsOf(doc ast.Node, source []byte) (all []heading) {
 	return all
 }
 
+// tableRow is a row of a table about the name or the message in its first cell.
+type tableRow struct {
+	node      ast.Node
+	id, title string
+}
+
+var notInIDs = regexp.MustCompile(`[^a-z0-9]+`)
+
+// longestID bounds the anchors of rows that begin with a message, in bytes.
+const longestID = 60
+
+// rowsOf lists the rows of tables that begin with code, so that links and the search lead to them.
+func rowsOf(doc ast.Node, source []byte) (rows []tableRow) {
+	taken := map[string]bool{}
+	for _, h := range headingsOf(doc, source) {
+		taken[h.ID] = true
+	}
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() != extast.KindTable {
+			continue
+		}
+		for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+			first := row.FirstChild()
+			if row.Kind() != extast.KindTableRow || first.FirstChild() == nil || first.FirstChild().Kind() != ast.KindCodeSpan {
+				continue
+			}
+			title := plain(first.FirstChild(), source)
+			id := strings.Trim(notInIDs.ReplaceAllString(strings.ToLower(title), "-"), "-")
+			id = strings.Trim(id[:min(len(id), longestID)], "-")
+			for taken[id] || id == "" {
+				id += "-more"
+			}
+			taken[id] = true
+			rows = append(rows, tableRow{row, id, title})
+		}
+	}
+	return rows
+}
+
 // plain is the text of a node without its marks.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
@@ -90,6 +134,10 @@ func plain(n ast.Node, source []byte) string {
 				if c.SoftLineBreak() {
 					b.WriteByte(' ')
 				}
+			}
+		case *extast.TableCell:
+			if !entering {
+				b.WriteByte(' ')
 			}
 		case *ast.CodeBlock:
 			if entering {

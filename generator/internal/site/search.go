@@ -53,6 +53,10 @@ func (w *writer) searchIndex() {
 func (w *writer) searchGuide(e entry, source []byte) {
 	md := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	doc := md.Parser().Parse(text.NewReader(source))
+	for _, row := range rowsOf(doc, source) {
+		words := strings.TrimPrefix(plain(row.node, source), row.title)
+		w.found = append(w.found, section{e.Page, e.Title, row.id, row.title, short(words, 200)})
+	}
 	now := section{page: e.Page, pageTitle: e.Title, title: e.Title}
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if h, ok := n.(*ast.Heading); ok && h.Level > 1 {

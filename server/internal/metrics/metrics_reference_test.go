@@ -47,7 +47,7 @@ For those who watch over a server. ` + "`/metrics`" + ` has them in the text for
 where it has the metric; the server's own begin with ` + "`capstan_`" + `. The page is made of a running server (` + "`make reference`" + `). The metrics of Go and of the process
 (` + "`go_`, `process_`" + `) are those of [Prometheus' library](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors).
 
-| metric | type | labels | |
+| metric | type | labels | meaning |
 | --- | --- | --- | --- |
 `)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

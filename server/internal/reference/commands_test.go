@@ -31,9 +31,8 @@ func TestMain(m *testing.M) {
 
 // page is the help of one command, taken apart.
 type page struct {
-	path                    []string
-	about, usage, example   string
-	commands, flags, global []row
+	about, usage, example string
+	commands, flags       []row
 }
 
 // row is a line of a table in a help: a command or a flag, and what it does.
@@ -53,7 +52,7 @@ func helpOf(t *testing.T, path ...string) page {
 	if err != nil {
 		t.Fatalf("capstan %s: %v", strings.Join(path, " "), err)
 	}
-	p, part := page{path: path}, "about"
+	p, part := page{}, "about"
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimRight(line, "\n")
 		switch line {
@@ -124,7 +123,7 @@ func write(t *testing.T, b *bytes.Buffer, path ...string) {
 }
 
 func flagTable(b *bytes.Buffer, flags []row) {
-	b.WriteString("| flag | |\n| --- | --- |\n")
+	b.WriteString("| flag | meaning |\n| --- | --- |\n")
 	for _, f := range flags {
 		kind := ""
 		if f.kind != "" {
@@ -147,7 +146,7 @@ wherever it has them. [Run a server](../howto/run.md) and [secure it](../howto/s
 `)
 	flagTable(&b, helpOf(t, "serve").flags)
 	b.WriteString("\n## Flags without effect\n\nFlags of kube-apiserver 1.25 and of releases around it that change nothing here. The server starts with the accepted ones and names them in the log.\n\n")
-	b.WriteString("| flag | |\n| --- | --- |\n")
+	b.WriteString("| flag | meaning |\n| --- | --- |\n")
 	var cfg server.Config
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	cfg.AddFlags(flags)

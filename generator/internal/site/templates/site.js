@@ -123,10 +123,16 @@ const addSearch = () => {
   });
 };
 
+// What scrolls sideways can be reached by the keyboard.
+const addFocus = () => {
+  for (const e of document.querySelectorAll("pre, table")) if (e.scrollWidth > e.clientWidth) e.tabIndex = 0;
+};
+
 document.addEventListener("DOMContentLoaded", () => {
   addTheme();
   addCopying();
   addSearch();
+  addFocus();
   const here = document.querySelector(".pages [aria-current]");
   if (here) here.scrollIntoView({ block: "center" });
 });
