@@ -137,12 +137,12 @@ export async function editorText(page, label) {
   return (await page.getByLabel(label, { exact: true }).locator(".cm-line").allInnerTexts()).join("\n");
 }
 
-// retype replaces a part of the text of an editor, as a person does.
+// retype replaces a line of an editor, as a person does; the indentation stays.
 export async function retype(page, label, before, after) {
   const line = page.getByLabel(label, { exact: true }).locator(".cm-line", { hasText: before }).first();
   await line.click();
   await page.keyboard.press("End");
-  const length = (await line.innerText()).length;
-  for (let i = 0; i < length; i++) await page.keyboard.press("Backspace");
+  await page.keyboard.press("Shift+Home"); // up to the indentation
+  await page.keyboard.press("Delete");
   await page.keyboard.insertText(after);
 }

@@ -45,6 +45,7 @@ export function EditTab({ object, deleted, kind, target }: Props) {
   const [error, setError] = useState<unknown>();
   const [preview, setPreview] = useState<string>();
   const [removed, setRemoved] = useState<string[]>([]);
+  const [others, setOthers] = useState<string[]>([]);
   const [objections, setObjections] = useState<Objection[]>([]);
   const [question, ask] = useState<Question>();
   const sending = useRef(false);
@@ -76,12 +77,13 @@ export function EditTab({ object, deleted, kind, target }: Props) {
     setBusy(true);
     setError(undefined);
     setPreview(undefined);
+    setOthers([]);
     try {
       const value = box.object().value as Fields;
       try {
         const config = way === "apply" ? configuration(base, value, schema) : undefined;
         setRemoved(config?.removed.map(showPath) ?? []);
-        const stored = config ? await apply(target, config.body, dry, force) : await replace(target, value, base.metadata.resourceVersion, dry);
+        const stored = config ? await applied(config.body, value, dry, force) : await replace(target, value, base.metadata.resourceVersion, dry);
         answer([]);
         if (dry) setPreview(toText(withoutOwners(stored)));
         else settle(stored);
@@ -95,6 +97,14 @@ export function EditTab({ object, deleted, kind, target }: Props) {
       setBusy(false);
     }
   };
+
+  /** applied asks about the fields of others at the save only: a preview names them. */
+  const applied = (body: Fields, value: Fields, dry: boolean, force: boolean) => apply(target, body, dry, force).catch((e: unknown) => {
+    const owners = dry ? conflictsOf(e, value) : [];
+    if (!owners.length) throw e;
+    setOthers(owners.map((c) => `${showPath(c.path)} (${c.owner})`));
+    return apply(target, body, true, true);
+  });
 
   const answer = (list: Objection[]) => {
     setObjections(list);
@@ -160,6 +170,7 @@ export function EditTab({ object, deleted, kind, target }: Props) {
       <Objections box={box} list={objections} />
       <Failure error={error} />
       {removed.length > 0 && way === "apply" && <Notice kind="warn">An apply does not remove fields that others own: {removed.slice(0, 8).join(", ")}. Choose “Replace” to remove them.</Notice>}
+      {preview !== undefined && others.length > 0 && <Notice>Others own {others.join(", ")}. When you save, the page asks whether you take these fields over.</Notice>}
       {preview !== undefined && <section class="preview" aria-label="What would be stored"><h2>What would be stored</h2><Diff before={toText(withoutOwners(object))} after={preview} label="What would be stored" /></section>}
       <div class="row">
         <button type="button" disabled={busy} onClick={() => void send(true)}>Preview</button>

@@ -18,6 +18,11 @@ export function LogsTab({ pod }: { pod: Pod }) {
   const bottom = useRef<HTMLPreElement>(null);
   const { name, namespace, uid } = pod.metadata!;
   useEffect(() => {
+    if (!pod.spec?.nodeName) {
+      setState("");
+      setError(new Error());
+      return;
+    }
     const end = new AbortController();
     setText([]);
     setError(undefined);
@@ -25,7 +30,7 @@ export function LogsTab({ pod }: { pod: Pod }) {
     read(`/api/v1/namespaces/${namespace}/pods/${name}/log`, container, end.signal, (batch) => setText((all) => [...all, ...batch].slice(-kept)), () => setState("following"))
       .then(() => setState("ended"), (e: unknown) => { if (!aborted(e)) { setError(e); setState("ended"); } });
     return () => end.abort();
-  }, [container, uid]);
+  }, [container, uid, pod.spec?.nodeName]);
   useEffect(() => { bottom.current?.scrollTo(0, bottom.current.scrollHeight); }, [text]);
   return (
     <div class="stack fill">

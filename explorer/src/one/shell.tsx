@@ -17,6 +17,10 @@ export function ShellTab({ pod }: { pod: Pod }) {
   useEffect(() => { output.current?.scrollTo(0, output.current.scrollHeight); }, [text]);
   const print = (more: string) => setText((all) => (all + plain(more)).slice(-200_000));
   const start = () => {
+    if (!pod.spec?.nodeName) {
+      setError(new Error());
+      return;
+    }
     setError(undefined);
     setState("connecting");
     socket.current = connect(pod, container, print, () => setState("on"), (why) => {
