@@ -46,13 +46,35 @@ generate: ## Rebuild gen/ from openapi/ and schemas/
 	go run ./generator generate
 
 .PHONY: verify
-verify: generate ## Fail when gen/ is stale, or has a new or orphaned file
+verify: generate verify-explorer ## Fail when gen/ is stale, or has a new or orphaned file, or explorer/dist is not made of its sources
 	@changes=$$(git status --porcelain -- gen internal/gen); \
 	if [ -n "$$changes" ]; then echo "gen/ differs from the documents; run 'make generate' and commit:"; echo "$$changes"; exit 1; fi
 
 .PHONY: reference
 reference: ## Write the pages in docs/reference that are made of the code: commands, flags, metrics
 	CAPSTAN_UPDATE=1 go test -count 1 -run '^(TestCommandsAreOnTheirPage|TestFlagsAreOnTheirPage|TestMetricsAreOnTheirPage)$$' ./server/internal/reference ./server/internal/metrics ./generator/internal/command
+
+EXPLORER := explorer/node_modules/.package-lock.json
+
+$(EXPLORER): explorer/package.json explorer/package-lock.json
+	npm --prefix explorer ci --ignore-scripts --no-audit --no-fund
+
+.PHONY: explorer
+explorer: $(EXPLORER) ## Build the page in explorer/ into explorer/dist (needs node and npm)
+	npm --prefix explorer run --silent check
+	npm --prefix explorer run --silent build
+
+# Machines without node, or without packages for it, build the server from the committed files.
+.PHONY: verify-explorer
+verify-explorer:
+	@if ! command -v npm > /dev/null; then echo "explorer/dist is not verified: there is no npm"; \
+	elif ! $(MAKE) --no-print-directory $(EXPLORER) > /dev/null 2>&1; then echo "explorer/dist is not verified: its packages cannot be installed"; \
+	else $(MAKE) --no-print-directory explorer > /dev/null && changes=$$(git status --porcelain -- explorer/dist); \
+	if [ -n "$$changes" ]; then echo "explorer/dist differs from its sources; run 'make explorer' and commit:"; echo "$$changes"; exit 1; fi; fi
+
+.PHONY: test-browser
+test-browser: build $(EXPLORER) ## Use the explorer in Chromium (needs node, npm and chromium; SCREENSHOTS=folder keeps pictures)
+	CAPSTAN=$(CURDIR)/$(BIN) npm --prefix explorer test
 
 .PHONY: docs
 docs: ## Write the documentation into site/: guides, reference of all kinds, changes since the release
@@ -98,8 +120,8 @@ reproducible-dist: dist ## Make dist/ of the commit a second time, elsewhere and
 	diff -r dist "$$dir/dist"; echo "all files are the same:"; cat dist/SHA256SUMS
 
 .PHONY: run
-run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
-	$(BIN) serve
+run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data, and print a login link of the explorer
+	$(BIN) serve --explorer-link
 
 # Compiles the packages of a module, with -test those of its tests too. The garbage of a compiler fits into
 # memory: collecting it less often takes a sixth off its time.
@@ -179,7 +201,7 @@ CALLED := ^\(client\|internal/balancer\|internal/docpage\|internal/etcdtest\|int
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
-	@files=$$(gofmt -l client examples generator internal kit nodeapi object openapi schemas server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
+	@files=$$(gofmt -l client examples explorer generator internal kit nodeapi object openapi schemas server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go -C internal/e2e vet ./...
 	go -C tools/differ vet ./...

@@ -100,6 +100,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// DisableProfiling turns off /debug/pprof/.
 	DisableProfiling bool
+	// DisableExplorer turns off the page at /explorer/.
+	DisableExplorer bool
 
 	// API is the API of another module: what New of its generated package gen/api returns.
 	// Default: none.

@@ -60,6 +60,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	c.addLoadFlags(fs)
 	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
 	fs.Lookup("profiling").NoOptDefVal = "true"
+	fs.Var((*negated)(&c.DisableExplorer), "explorer", "serve the explorer, a page for browsers, at /explorer/")
+	fs.Lookup("explorer").NoOptDefVal = "true"
 
 	c.Audit.AddFlags(fs)
 	fs.StringVar(&c.TracingConfigFile, "tracing-config-file", c.TracingConfigFile,

@@ -169,7 +169,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Groups: groups, Env: s.env, Catalog: s.catalog,
-		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others, Extensions: elsewhere})
+		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,
+		Explorer: s.explorer(), Extensions: elsewhere})
 	if err != nil {
 		return err
 	}
@@ -209,6 +210,14 @@ func (s *Server) newest() func(context.Context, *catalog.Row) error {
 		_, err := s.store.Newest(ctx)
 		return err
 	}
+}
+
+// explorer are the answers for the explorer's page; nil for none.
+func (s *Server) explorer() *endpoints.Explorer {
+	if s.cfg.DisableExplorer {
+		return nil
+	}
+	return endpoints.NewExplorer(s.cfg.OpenID)
 }
 
 // openHealth begins the health checks.

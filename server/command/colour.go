@@ -20,7 +20,8 @@ func terminal(out io.Writer) bool {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	null, nullErr := os.Stat(os.DevNull) // a device too
+	return err == nil && nullErr == nil && info.Mode()&os.ModeCharDevice != 0 && !os.SameFile(info, null)
 }
 
 func (c colours) paint(code, text string) string {

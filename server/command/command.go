@@ -112,7 +112,7 @@ func (p program) newRoot(signals catcher) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{suggest.Flag(cmd.Flags(), err)} })
-	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newEnvtest(), newEtcdHealth(signals),
+	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newExplorer(signals), newEnvtest(), newEtcdHealth(signals),
 		p.newImport(), newDoctor(signals), newStatus(signals), newVersion(p.name))
 	return root
 }

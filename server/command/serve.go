@@ -25,6 +25,7 @@ import (
 func (p program) newServe(signals catcher) *cobra.Command {
 	cfg := p.cfg
 	var logged logFlags
+	var link bool
 	cmd := &cobra.Command{
 		Use:   hangups.Serve,
 		Short: "Run a server until it is told to stop",
@@ -69,12 +70,21 @@ need another one.`,
 			for _, w := range warnings {
 				log.Warn(w.Text, "flags", strings.Join(w.Flags, " "))
 			}
-			return p.serve(cmd.Context(), cfg, cmd.OutOrStdout(), asked{stop: signals(os.Interrupt, syscall.SIGTERM), reload: signals(syscall.SIGHUP)})
+			return p.serve(cmd.Context(), cfg, shown{cmd.OutOrStdout(), link && !cfg.DisableExplorer},
+				asked{stop: signals(os.Interrupt, syscall.SIGTERM), reload: signals(syscall.SIGHUP)})
 		},
 	}
 	cfg.AddFlags(cmd.Flags())
 	logged.add(cmd)
+	cmd.Flags().BoolVar(&link, "explorer-link", false,
+		"print a one-time login link of the explorer when the server is ready, if the standard output is a terminal")
 	return cmd
+}
+
+// shown is the output of a server for a person.
+type shown struct {
+	stdout io.Writer
+	link   bool // a login link of the explorer too
 }
 
 // asked receives the signals that ask a server for something.
@@ -84,15 +94,18 @@ type asked struct{ stop, reload <-chan os.Signal }
 var errInterrupted = errors.New("stopped at once by a second signal; requests in flight were cut off")
 
 // serve runs a server until a signal, the end of ctx, or its own end.
-func (p program) serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals asked) error {
+func (p program) serve(ctx context.Context, cfg server.Config, show shown, signals asked) error {
 	paceGC()
 	s, err := server.Start(context.WithoutCancel(ctx), cfg)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s listens on %s\n", p.name, s.URL())
+	fmt.Fprintf(show.stdout, "%s listens on %s\n", p.name, s.URL())
 	if path := s.KubeconfigPath(); path != "" {
-		fmt.Fprintf(stdout, "export KUBECONFIG=%s\n", shellWord(path))
+		fmt.Fprintf(show.stdout, "export KUBECONFIG=%s\n", shellWord(path))
+	}
+	if show.link && terminal(show.stdout) {
+		go announceExplorer(ctx, s, show.stdout)
 	}
 
 	supervisor, err := newSupervisor(os.Getenv)

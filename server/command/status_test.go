@@ -13,16 +13,7 @@ func TestStatus(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	stop := serving(t, data)
-	var code int
-	var out, errs string
-	for range 200 { // it is not ready at once
-		if code, out, errs = command("status", "--data-dir", data); code == 0 {
-			break
-		}
-		if !strings.Contains(out, "not ready: ") || !strings.Contains(out, "poststarthook/") || errs != "capstan: the server is not ready\n" {
-			t.Fatalf("%d, %s, %s", code, out, errs)
-		}
-	}
+	code, out, errs := awaitReady(t, data)
 	if code != 0 || errs != "" {
 		t.Fatalf("%d, %s, %s", code, out, errs)
 	}
@@ -52,4 +43,19 @@ func TestStatus(t *testing.T) {
 	if code, out, errs = command("status", "--data-dir", data); code != failed || out != "" || strings.Count(errs, "\n") != 1 {
 		t.Errorf("%d, %s, %s", code, out, errs)
 	}
+}
+
+// awaitReady asks for the status of a server until it is ready, and returns the last answer. Before, the
+// answer names the checks that fail.
+func awaitReady(t *testing.T, data string) (code int, out, errs string) {
+	t.Helper()
+	for range 2000 {
+		if code, out, errs = command("status", "--data-dir", data); code == 0 {
+			break
+		}
+		if !strings.Contains(out, "not ready: ") || !strings.Contains(out, "poststarthook/") || errs != "capstan: the server is not ready\n" {
+			t.Fatalf("%d, %s, %s", code, out, errs)
+		}
+	}
+	return code, out, errs
 }

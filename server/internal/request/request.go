@@ -30,6 +30,7 @@ type Target struct {
 	Endpoint          Verb
 	EndpointPath      string          // the first step of an endpoint's path: "/healthz"
 	AlwaysServed      bool            // an endpoint that needs no place (health)
+	Public            bool            // a file that is the same for everybody: neither credentials nor rights are needed
 	Draining          bool            // one that answers while the server drains, as in 1.25 (health, metrics)
 	Unserved          catalog.Address // of a path in the form of a resource's that is not served
 	WatchPath         bool            // one of the old /watch/ paths

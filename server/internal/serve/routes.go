@@ -84,6 +84,12 @@ func (h *Handler) routes(p *paths) {
 	}
 	p.fixed("/.well-known/openid-configuration", request.Target{Endpoint: x.IssuerConfiguration, OwnRepresentation: true})
 	p.fixed(endpoints.KeysPath, request.Target{Endpoint: x.IssuerKeys, OwnRepresentation: true})
+	if e := h.cfg.Explorer; e != nil {
+		p.fixed(endpoints.ExplorerPath, e.Redirect())
+		p.at(endpoints.ExplorerPath+"/*", func(_ context.Context, u *url.URL) request.Target {
+			return e.At(strings.TrimPrefix(pathOf(u), endpoints.ExplorerPath+"/"))
+		})
+	}
 	p.below("/debug/", x.Debug(h.cfg.Flow, h.cfg.Profiles, h.cfg.Verbosity))
 	for _, path := range []string{"/", "/index.html"} {
 		t := request.Target{Endpoint: h.listPaths(p.listed), EndpointPath: path, OwnRepresentation: true}

@@ -38,6 +38,7 @@ type Config struct {
 	Health      *health.Health
 	Verbs       *verbs.Verbs
 	Endpoints   *endpoints.Endpoints
+	Explorer    *endpoints.Explorer // nil for none
 	Extensions  *extensions.Extensions
 }
 

@@ -1,0 +1,21 @@
+/** lines yields the lines of a streamed body as they come; without the last one if it has no end. */
+export async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      let from = 0;
+      for (let end = value.indexOf("\n"); end >= 0; end = value.indexOf("\n", from)) {
+        rest.push(value.slice(from, end));
+        yield rest.join("");
+        rest = [];
+        from = end + 1;
+      }
+      if (from < value.length) rest.push(value.slice(from));
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}

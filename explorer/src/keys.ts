@@ -1,0 +1,42 @@
+import { useEffect } from "preact/hooks";
+
+/** Binding is a key with what it does, for the page of help too. */
+export interface Binding {
+  key: string; // as in KeyboardEvent.key, with ctrl+ before it
+  does: string;
+  run: (event: KeyboardEvent) => void;
+}
+
+const stacks: Binding[][] = [];
+
+/** bindings are those that count now; later ones win. */
+export function bindings(): Binding[] {
+  return stacks.flat();
+}
+
+/** useKeys binds keys while the component is shown. */
+export function useKeys(list: Binding[]): void {
+  useEffect(() => {
+    stacks.push(list);
+    return () => { stacks.splice(stacks.indexOf(list), 1); };
+  });
+}
+
+/** A key is for the element that has the focus, if that takes texts. */
+function typing(event: KeyboardEvent): boolean {
+  const target = event.composedPath()[0];
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (typing(event) && event.key !== "Escape") return;
+  if ((event.key === "Enter" || event.key === " ") && event.target instanceof Element && event.target.closest("a, button, summary")) return;
+  const name = (event.ctrlKey ? "ctrl+" : "") + event.key;
+  const found = bindings().findLast((b) => b.key === name);
+  if (found) {
+    event.preventDefault();
+    found.run(event);
+  }
+});

@@ -1,0 +1,65 @@
+import type { Config } from "../api/session";
+
+/** What has to outlive the way to the issuer and back. It holds no token, and is removed when it is read. */
+const key = "capstan-explorer-oidc";
+
+interface Trip {
+  state: string;
+  verifier: string;
+  hash: string;
+  tokenEndpoint: string;
+  clientID: string;
+}
+
+interface Issuer {
+  authorization_endpoint: string;
+  token_endpoint: string;
+  scopes_supported?: string[];
+}
+
+/** home is the address to which the issuer sends the browser back. */
+function home(): string {
+  return new URL("./", document.baseURI).href;
+}
+
+/** toIssuer leaves the page for the issuer's login. */
+export async function toIssuer(oidc: NonNullable<Config["oidc"]>): Promise<void> {
+  const answer = await fetch(`${oidc.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, { credentials: "omit" }).catch(() => undefined);
+  if (!answer?.ok) throw new Error(`The issuer ${oidc.issuer} does not answer this page. It has to allow requests of ${location.origin} (CORS).`);
+  const issuer = (await answer.json()) as Issuer;
+  const trip: Trip = { state: random(), verifier: random(), hash: location.hash, tokenEndpoint: issuer.token_endpoint, clientID: oidc.clientID };
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(trip.verifier));
+  sessionStorage.setItem(key, JSON.stringify(trip));
+  const scopes = oidc.scopes.filter((s) => !issuer.scopes_supported || issuer.scopes_supported.includes(s));
+  const query = new URLSearchParams({
+    response_type: "code", client_id: oidc.clientID, redirect_uri: home(), scope: scopes.join(" "), state: trip.state,
+    code_challenge: base64url(new Uint8Array(digest)), code_challenge_method: "S256",
+  });
+  location.assign(`${issuer.authorization_endpoint}?${query.toString()}`);
+}
+
+/** fromIssuer finishes the login when the issuer has sent the browser back; undefined when it has not. */
+export async function fromIssuer(): Promise<string | undefined> {
+  const query = new URLSearchParams(location.search);
+  const kept = sessionStorage.getItem(key);
+  if (!kept || !query.has("state")) return undefined;
+  sessionStorage.removeItem(key);
+  const trip = JSON.parse(kept) as Trip;
+  history.replaceState(null, "", location.pathname + trip.hash);
+  if (query.get("state") !== trip.state) throw new Error("The issuer's answer belongs to another login. Begin again.");
+  const code = query.get("code");
+  if (!code) throw new Error(`The issuer refused the login: ${query.get("error_description") ?? query.get("error") ?? "without a reason"}`);
+  const body = new URLSearchParams({ grant_type: "authorization_code", code, redirect_uri: home(), client_id: trip.clientID, code_verifier: trip.verifier });
+  const answer = await fetch(trip.tokenEndpoint, { method: "POST", body, credentials: "omit" });
+  const { id_token: token, error_description: why } = (await answer.json()) as { id_token?: string; error_description?: string };
+  if (!token) throw new Error(`The issuer gave no ID token: ${why ?? `code ${answer.status}`}`);
+  return token;
+}
+
+function random(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+function base64url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

@@ -1,0 +1,18 @@
+import { render } from "preact";
+import "./style.css";
+import { session } from "./api/session";
+import { useKeys } from "./keys";
+import { LoginPage } from "./login/login";
+import { objects } from "./objects";
+import { go, href } from "./route";
+import { Shell } from "./shell/shell";
+import "./theme";
+
+const modules = [objects];
+
+function Page() {
+  useKeys(modules.map((m, i) => ({ key: String(i + 1), does: `page ${m.title}`, run: () => go(href([m.path])) })));
+  return session.value ? <Shell modules={modules} /> : <LoginPage />;
+}
+
+render(<Page />, document.getElementById("page")!);

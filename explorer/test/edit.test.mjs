@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { adminToken, Browser, editorText, logIn, picture, retype, Server } from "./harness.mjs";
+
+let server, browser, page;
+const deployments = "/apis/apps/v1/namespaces/default/deployments";
+const labels = { app: "web" };
+const edit = "#/objects/apps/v1/deployments/default/web?tab=edit";
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), Browser.start()]);
+  await server.create(deployments + "?fieldManager=creator", { metadata: { name: "web", labels }, spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: "web", image: "nginx" }] } } } });
+  page = await browser.page({ viewport: { width: 1280, height: 1500 } });
+  await logIn(page, server, edit);
+});
+after(async () => { await browser?.stop(); await server?.remove(); });
+
+const web = () => server.call("GET", `${deployments}/web`);
+const button = (name, on = page) => on.getByRole("button", { name, exact: true });
+
+async function open() {
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/namespaces`);
+  await page.goto(`${server.address}/explorer/${edit}`);
+  await page.getByLabel("Edit web").waitFor();
+}
+
+test("the schema completes, explains and objects while one types", async () => {
+  await page.getByLabel("Edit web").waitFor();
+  await retype(page, "Edit web", "replicas: 1", "replicas: many");
+  await page.locator(".cm-lintRange-error", { hasText: "many" }).waitFor();
+  await retype(page, "Edit web", "replicas: many", "replicasX: 1");
+  await page.locator(".cm-lintRange-error", { hasText: "replicasX" }).waitFor();
+  await retype(page, "Edit web", "replicasX: 1", "");
+  await page.keyboard.type("minRe");
+  await page.locator(".cm-tooltip-autocomplete", { hasText: "minReadySeconds" }).waitFor();
+  await picture(page, "complete");
+  await page.keyboard.press("Escape");
+  await retype(page, "Edit web", "minRe", "replicas: 1");
+  await page.locator(".cm-line", { hasText: "replicas: 1" }).getByText("replicas").hover();
+  await page.locator(".cm-tooltip-hover", { hasText: "How many pods" }).waitFor();
+  await page.mouse.move(5, 5);
+});
+
+test("a preview shows what would be stored, and the server's causes are at their lines", async () => {
+  await open();
+  await retype(page, "Edit web", "replicas: 1", "replicas: 2");
+  await button("Preview").click();
+  await page.getByRole("region", { name: "What would be stored" }).locator(".cm-changedLine", { hasText: "replicas: 2" }).waitFor();
+  await page.getByText("Others own spec.replicas (creator)").waitFor();
+  await picture(page, "preview");
+  assert.equal((await web()).spec.replicas, 1);
+  await retype(page, "Edit web", "restartPolicy: Always", "restartPolicy: Never");
+  await page.getByLabel("by", { exact: true }).selectOption("replace");
+  await button("Save").click();
+  await page.getByRole("list", { name: "What the server objects to" }).getByText("spec.template.spec.restartPolicy").waitFor();
+  const line = (await editorText(page, "Edit web")).split("\n").findIndex((l) => l.includes("restartPolicy")) + 1;
+  await button(`Line ${line}`).waitFor();
+  await page.locator(".cm-lintRange-error", { hasText: "restartPolicy" }).waitFor();
+  await picture(page, "objections");
+  await button("Discard changes").click();
+});
+
+test("an apply sends only what changed, once, and asks about the fields of others", async () => {
+  await open();
+  let writes = 0;
+  page.on("request", (r) => { if (r.method() === "PATCH" && r.url().includes("/deployments/web")) writes++; });
+  await retype(page, "Edit web", "replicas: 1", "replicas: 5");
+  await button("Save").dblclick();
+  await page.getByRole("heading", { name: "Fields that others own" }).waitFor();
+  assert.equal(writes, 1);
+  await page.getByText("owned by creator").waitFor();
+  await picture(page, "conflict");
+  await page.getByLabel("Give up").check();
+  await button("Go on").click();
+  await page.getByText("Saved Deployment web").waitFor();
+  assert.equal((await web()).spec.replicas, 1);
+  await open();
+  await retype(page, "Edit web", "replicas: 1", "replicas: 6");
+  await button("Save").click();
+  await page.getByLabel("Take over").check();
+  await button("Go on").click();
+  await page.getByLabel("Edit web").locator(".cm-line", { hasText: "replicas: 6" }).waitFor();
+  await page.getByText("Saved Deployment web").last().waitFor();
+  const stored = await web();
+  assert.equal(stored.spec.replicas, 6);
+  const own = stored.metadata.managedFields.find((m) => m.manager === "capstan-explorer");
+  assert.deepEqual(own.fieldsV1, { "f:spec": { "f:replicas": {} } });
+});
+
+test("two tabs that edit one object lose nothing", async () => {
+  await open();
+  const other = await browser.page({ viewport: { width: 1280, height: 1500 } });
+  await logIn(other, server, edit, adminToken);
+  await other.getByLabel("Edit web").waitFor();
+  await retype(page, "Edit web", "revisionHistoryLimit: 10", "revisionHistoryLimit: 4");
+  await page.getByLabel("by", { exact: true }).selectOption("replace");
+  await other.getByLabel("by", { exact: true }).selectOption("replace");
+  await retype(other, "Edit web", "revisionHistoryLimit: 10", "revisionHistoryLimit: 7");
+  await retype(other, "Edit web", "progressDeadlineSeconds: 600", "progressDeadlineSeconds: 700");
+  await button("Save", other).click();
+  await other.getByText("Saved Deployment web").waitFor();
+  await page.getByText("changed this object while you edit it").waitFor();
+  await button("Save").click();
+  await page.getByRole("heading", { name: "Both of you changed these fields" }).waitFor();
+  await page.getByLabel("Yours").check();
+  await button("Go on").click();
+  await page.getByText("The other change is in your text now").waitFor();
+  await button("Save").click();
+  await page.getByText("Saved Deployment web").last().waitFor();
+  const stored = await web();
+  assert.equal(stored.spec.revisionHistoryLimit, 4);
+  assert.equal(stored.spec.progressDeadlineSeconds, 700);
+  assert.deepEqual(other.wrong, []);
+});
+
+test("a login that ends in the middle of an edit keeps the text", async () => {
+  await open();
+  await retype(page, "Edit web", "replicas: 6", "replicas: 8");
+  await page.route("**/deployments/web?*", (route, request) => route.continue({ headers: { ...request.headers(), authorization: "Bearer ended" } }), { times: 1 });
+  await button("Save").click();
+  await page.getByRole("heading", { name: "Your login has ended" }).waitFor();
+  await picture(page, "login-again");
+  await page.getByLabel("Token", { exact: true }).fill(adminToken);
+  await button("Log in").click();
+  await page.getByText("Saved Deployment web").last().waitFor();
+  assert.equal((await web()).spec.replicas, 8);
+});
+
+test("a lost connection keeps the text, and the next save works", async () => {
+  await open();
+  await retype(page, "Edit web", "replicas: 8", "replicas: 9");
+  await server.stop();
+  await button("Save").click();
+  await page.getByRole("alert").filter({ hasText: "cannot be reached" }).waitFor();
+  assert.match(await editorText(page, "Edit web"), /replicas: 9/);
+  await server.run(new URL(server.address).port);
+  await button("Save").click();
+  await page.getByText("Saved Deployment web").last().waitFor();
+  assert.equal((await web()).spec.replicas, 9);
+});
+
+test("a new object begins with what its kind requires", async () => {
+  await page.goto(`${server.address}/explorer/#/objects/apps/v1/deployments/new?ns=default`);
+  await page.getByLabel("New Deployment").waitFor();
+  assert.match(await editorText(page, "New Deployment"), /selector:[^]*template:/);
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/configmaps/new?ns=default`);
+  await page.getByLabel("New ConfigMap").waitFor();
+  await retype(page, "New ConfigMap", 'name: ""', "name: made");
+  await button("Create").click();
+  await page.getByRole("heading", { name: "made" }).waitFor();
+  assert.equal((await server.call("GET", "/api/v1/namespaces/default/configmaps/made")).metadata.name, "made");
+  assert.deepEqual(page.wrong, []);
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Browser, logIn, picture, Server } from "./harness.mjs";
+
+const count = 20_000;
+// The longest time in milliseconds that the page may not answer while it is used. Machines of tests are busy.
+const longest = 500;
+
+let server, browser;
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(["--disable-admission-plugins=ServiceAccount"]), Browser.start()]);
+  let next = 0;
+  const work = async () => {
+    while (next < count) {
+      const i = next++;
+      await server.create("/api/v1/namespaces/default/pods", { metadata: { name: `pod-${String(i).padStart(5, "0")}`, labels: { app: `app-${i % 50}` } }, spec: { containers: [{ name: "c", image: "x" }] } });
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+});
+after(async () => { await browser?.stop(); await server?.remove(); });
+
+test(`${count} pods are listed, scrolled, searched and sorted without a stutter`, async () => {
+  const page = await browser.page();
+  await logIn(page, server);
+  await page.evaluate(() => {
+    window.tasks = [];
+    new PerformanceObserver((list) => { for (const e of list.getEntries()) window.tasks.push(e.duration); }).observe({ entryTypes: ["longtask"] });
+  });
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/pods?ns=default`);
+  await page.getByRole("heading", { name: `pods ${count}` }).waitFor({ timeout: 60_000 });
+  await page.getByText("live", { exact: true }).waitFor();
+  const grid = page.getByRole("grid");
+  await grid.hover();
+  for (let i = 0; i < 60; i++) await page.mouse.wheel(0, 4000);
+  await page.keyboard.press("G");
+  await grid.getByText(`pod-${count - 1}`).waitFor();
+  await page.getByLabel("Search in the table").fill("pod-1234");
+  await page.getByRole("heading", { name: `pods 11 of ${count}` }).or(page.getByRole("heading", { name: `pods 10 of ${count}` })).waitFor();
+  await page.getByLabel("Search in the table").fill("");
+  await page.getByRole("button", { name: "Name" }).click();
+  await page.getByRole("button", { name: "Name ↑" }).click();
+  await grid.getByRole("row").nth(1).waitFor();
+  await page.getByRole("heading", { name: `pods ${count}` }).waitFor();
+  await picture(page, "pods");
+  const tasks = await page.evaluate(() => window.tasks);
+  const worst = Math.max(0, ...tasks);
+  console.log(`# longest task ${Math.round(worst)} ms, ${tasks.length} above 50 ms`);
+  assert.ok(worst < longest, `the page did not answer for ${worst} ms`);
+  assert.ok((await grid.getByRole("row").count()) < 120);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("an object of a megabyte and more stays usable", async () => {
+  const data = Object.fromEntries(Array.from({ length: 9000 }, (_, i) => [`key-${i}`, "x".repeat(100)]));
+  await server.create("/api/v1/namespaces/default/configmaps", { metadata: { name: "big" }, data });
+  const page = await browser.page();
+  await logIn(page, server, "#/objects/core/v1/configmaps/default/big");
+  await page.getByLabel("YAML of big").waitFor();
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/configmaps/default/big?tab=edit`);
+  await page.getByLabel("Edit big").locator(".cm-line", { hasText: "key-0" }).click();
+  await page.keyboard.press("End");
+  const begin = Date.now();
+  await page.keyboard.type("abc");
+  await page.getByLabel("Edit big").locator(".cm-line", { hasText: /abc/ }).waitFor();
+  assert.ok(Date.now() - begin < 3000, `typing took ${Date.now() - begin} ms`);
+  assert.deepEqual(page.wrong, []);
+});
