@@ -3,6 +3,7 @@ import type { Value } from "../api/types";
 import { Dialog } from "../parts/dialog";
 import { showPath } from "../parts/source";
 import type { Clash } from "./merge";
+import { Plain } from "../parts/plain";
 
 interface Props {
   title: string;
@@ -21,10 +22,7 @@ export function Clashes({ title, intro, clashes, yes, no, done, close }: Props) 
   return (
     <Dialog title={title} close={close} wide>
       <p>{intro}</p>
-      <div class="scroll">
-        <table class="plain">
-          <thead><tr><th scope="col">Field</th><th scope="col">Yours</th><th scope="col">Theirs</th><th scope="col">Choice</th></tr></thead>
-          <tbody>
+        <Plain label="Fields" heads={["Field", "Yours", "Theirs", "Choice"]}>
             {clashes.map((c, i) => (
               <tr key={i}>
                 <td class="mono wrap">{showPath(c.path)}{c.owner && <><br /><span class="soft">owned by {c.owner}</span></>}</td>
@@ -36,9 +34,7 @@ export function Clashes({ title, intro, clashes, yes, no, done, close }: Props) 
                 </td>
               </tr>
             ))}
-          </tbody>
-        </table>
-      </div>
+          </Plain>
       <div class="row">
         <button type="button" class="primary" disabled={choices.includes(undefined)} onClick={() => done(choices.map((c) => c === true))}>Go on</button>
         <button type="button" onClick={close}>Back to the text</button>

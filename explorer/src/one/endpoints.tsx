@@ -2,6 +2,7 @@ import { json } from "../api/client";
 import type { EndpointSlice, KubeObject } from "../api/types";
 import { useLoad } from "../parts/load";
 import { Failure } from "../parts/notice";
+import { Plain } from "../parts/plain";
 
 /** EndpointsTab lists the addresses behind a service. */
 export function EndpointsTab({ object }: { object: KubeObject }) {
@@ -14,9 +15,7 @@ export function EndpointsTab({ object }: { object: KubeObject }) {
   const rows = (value ?? []).flatMap((slice) => (slice.endpoints ?? []).map((e) => ({ slice, e })));
   if (value && !rows.length) return <p class="soft">No endpoints: a controller writes them when ready pods have the labels of the service’s selector.</p>;
   return (
-    <table class="plain">
-      <thead><tr><th scope="col">Addresses</th><th scope="col">Ports</th><th scope="col">Ready</th><th scope="col">Target</th><th scope="col">Node</th></tr></thead>
-      <tbody>
+    <Plain label="Endpoints" heads={["Addresses", "Ports", "Ready", "Target", "Node"]}>
         {rows.map(({ slice, e }, i) => (
           <tr key={i}>
             <td class="mono">{e.addresses.join(", ")}</td>
@@ -26,7 +25,6 @@ export function EndpointsTab({ object }: { object: KubeObject }) {
             <td>{e.nodeName}</td>
           </tr>
         ))}
-      </tbody>
-    </table>
+      </Plain>
   );
 }

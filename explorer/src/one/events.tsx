@@ -4,6 +4,7 @@ import type { Event, KubeObject } from "../api/types";
 import { follow } from "../api/watch";
 import { when } from "../parts/age";
 import { Failure } from "../parts/notice";
+import { Plain } from "../parts/plain";
 
 interface List {
   metadata: { resourceVersion?: string };
@@ -24,9 +25,7 @@ export function EventsTab({ object }: { object: KubeObject }) {
   const list = [...(events?.values() ?? [])].sort((a, b) => timeOf(b).localeCompare(timeOf(a)));
   if (events && !list.length) return <p class="soft" role="status">No events in the last hour. The server forgets them after that.</p>;
   return (
-    <table class="plain">
-      <thead><tr><th scope="col">When</th><th scope="col">Type</th><th scope="col">Reason</th><th scope="col">From</th><th scope="col">Message</th></tr></thead>
-      <tbody>
+    <Plain label="Events" heads={["When", "Type", "Reason", "From", "Message"]}>
         {list.map((e) => (
           <tr key={e.metadata.uid}>
             <td>{when(timeOf(e))}{(e.count ?? 0) > 1 && ` ×${e.count}`}</td>
@@ -36,8 +35,7 @@ export function EventsTab({ object }: { object: KubeObject }) {
             <td class="wrap">{e.message}</td>
           </tr>
         ))}
-      </tbody>
-    </table>
+      </Plain>
   );
 }
 

@@ -23,7 +23,7 @@ export function GraphTab({ object, kind }: { object: KubeObject; kind: Kind }) {
   const width = Math.max(...places.map((p) => p.x)) + box.width + 4;
   const height = Math.max(...places.map((p) => p.y)) + box.height + 4;
   return (
-    <div class="stack fill scroll">
+    <div class="stack fill scroll" role="region" aria-label="Relations" tabIndex={0}>
       {value.partial && <Notice>There are too many objects to look at all of them: the picture has a part.</Notice>}
       {value.nodes.length === 1 && <p class="soft">The object has no owners, owns nothing that you may list, and refers to nothing.</p>}
       <p class="soft">Lines: <span class="line-sample" aria-hidden="true" /> owns, <span class="line-sample dashed" aria-hidden="true" /> uses</p>

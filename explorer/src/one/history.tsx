@@ -8,6 +8,7 @@ import { when } from "../parts/age";
 import { Diff } from "../parts/diff";
 import { Failure } from "../parts/notice";
 import { toText, withoutOwners } from "../parts/source";
+import { Plain } from "../parts/plain";
 
 interface State {
   object: KubeObject;
@@ -36,9 +37,7 @@ export function HistoryTab(props: Props) {
       </div>
       <section class="legend" aria-label="States">
         <h2>States</h2>
-        <table class="plain">
-          <thead><tr><th scope="col">From</th><th scope="col">To</th><th scope="col">State</th></tr></thead>
-          <tbody>
+        <Plain label="Recorded states" heads={["From", "To", "State"]}>
             {states.map((s, i) => (
               <tr key={s.object.metadata.resourceVersion + s.what}>
                 <td><input type="radio" name="from" aria-label={`From ${s.object.metadata.resourceVersion}`} checked={i === from} onChange={() => pick({ ...picked, from: i, to })} /></td>
@@ -46,8 +45,7 @@ export function HistoryTab(props: Props) {
                 <td><span class="mono">{s.object.metadata.resourceVersion}</span> {s.what}<br /><span class="soft">{author(s.object, states[i - 1]?.object)}</span></td>
               </tr>
             ))}
-          </tbody>
-        </table>
+          </Plain>
       </section>
     </div>
   );

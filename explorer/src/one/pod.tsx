@@ -1,12 +1,11 @@
 import type { Pod } from "../api/types";
+import { Plain } from "../parts/plain";
 
 /** ContainersTab is the table of a pod's containers. */
 export function ContainersTab({ pod }: { pod: Pod }) {
   const statuses = new Map([...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? []), ...(pod.status?.ephemeralContainerStatuses ?? [])].map((s) => [s.name, s]));
   return (
-    <table class="plain">
-      <thead><tr><th scope="col">Container</th><th scope="col">Image</th><th scope="col">State</th><th scope="col">Ready</th><th scope="col">Restarts</th><th scope="col">Ports</th></tr></thead>
-      <tbody>
+    <Plain label="Containers" heads={["Container", "Image", "State", "Ready", "Restarts", "Ports"]}>
         {containersOf(pod).map(({ container, role }) => {
           const status = statuses.get(container.name);
           return (
@@ -20,8 +19,7 @@ export function ContainersTab({ pod }: { pod: Pod }) {
             </tr>
           );
         })}
-      </tbody>
-    </table>
+      </Plain>
   );
 }
 

@@ -59,7 +59,7 @@ export function yamlBase(label: string, readOnly: boolean): Extension[] {
     lineNumbers(), foldGutter(), codeFolding(), highlightSpecialChars(), history(), bracketMatching(), indentOnInput(), indentUnit.of("  "), search({ top: true }),
     highlightSelectionMatches(), highlightActiveLine(), yaml(), syntaxHighlighting(colours), look, EditorView.lineWrapping,
     keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap]),
-    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", ...(readOnly ? { tabindex: "0", "aria-readonly": "true" } : {}) }),
+    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0", ...(readOnly ? { "aria-readonly": "true" } : {}) }),
     ...(readOnly ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : [closeBrackets()]),
   ];
 }
