@@ -14,7 +14,7 @@ import (
 
 const homepage = "https://github.com/capstan-dev/capstan"
 
-// writePackage writes the package of a Linux in a format, deb or rpm, under the name that its tools give it.
+// writePackage writes the package of a Linux in a format, deb or rpm, under the name that its tools give it, without a tilde.
 func (b build) writePackage(format string, p platform) error {
 	packager, err := nfpm.Get(format)
 	if err != nil {
@@ -44,7 +44,9 @@ func (b build) writePackage(format string, p platform) error {
 		info.Scripts = nfpm.Scripts{PostInstall: scripts("post"), PreRemove: scripts("preun"), PostRemove: scripts("postun")}
 	}
 	info = nfpm.WithDefaults(info)
-	return writeTo(filepath.Join(b.dist, packager.ConventionalFileName(info)), func(w io.Writer) error { return packager.Package(info, w) })
+	// Pages of releases replace a tilde in the names of files, and the sums would not name them any more.
+	name := strings.ReplaceAll(packager.ConventionalFileName(info), "~", "-")
+	return writeTo(filepath.Join(b.dist, name), func(w io.Writer) error { return packager.Package(info, w) })
 }
 
 // contents are the files of a package.
