@@ -31,7 +31,10 @@ function typing(event: KeyboardEvent): boolean {
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  if (typing(event) && event.key !== "Escape") return;
+  if (typing(event)) {
+    if (event.key === "Escape") (event.composedPath()[0] as HTMLElement).blur();
+    return;
+  }
   if ((event.key === "Enter" || event.key === " ") && event.target instanceof Element && event.target.closest("a, button, summary")) return;
   const name = (event.ctrlKey ? "ctrl+" : "") + event.key;
   const found = bindings().findLast((b) => b.key === name);

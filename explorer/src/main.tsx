@@ -11,7 +11,7 @@ import "./theme";
 const modules = [objects];
 
 function Page() {
-  useKeys(modules.map((m, i) => ({ key: String(i + 1), does: `page ${m.title}`, run: () => go(href([m.path])) })));
+  useKeys(modules.map((m) => ({ key: m.key, does: `page ${m.title}`, run: () => go(href([m.path])) })));
   return session.value ? <Shell modules={modules} /> : <LoginPage />;
 }
 

@@ -10,7 +10,7 @@ export interface Route {
 /** Module is a view of the page with its place in the navigation. */
 export interface Module {
   title: string;
-  key: string; // pressed after g: g d leads to the documents
+  key: string; // that leads to it
   path: string; // the first part of its addresses: #/path/…
   View: ComponentType<{ route: Route }>;
 }

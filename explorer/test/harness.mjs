@@ -29,6 +29,8 @@ export class Server {
     this.process = spawn(program, ["serve", "--data-dir", path.join(this.dir, "data"), "--token-auth-file", path.join(this.dir, "tokens.csv"),
       "--secure-port", String(port), ...this.flags], { stdio: ["ignore", "pipe", "pipe"] });
     this.process.stderr.resume();
+    const { process: child } = this;
+    process.once("exit", () => child.kill());
     const lines = createInterface({ input: this.process.stdout });
     for await (const line of lines) {
       const address = /listens on (https:\S+)/.exec(line)?.[1];

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { annaToken, Browser, logIn, picture, Server } from "./harness.mjs";
+import { startIssuer } from "./issuer.mjs";
 
 let server, browser;
 before(async () => { [server, browser] = await Promise.all([Server.start(), Browser.start()]); });
@@ -50,6 +53,34 @@ test("without a certificate the page says how to get one", async () => {
   await page.goto(`${server.address}/explorer/`);
   await page.getByRole("button", { name: "Use my certificate" }).click();
   await page.getByRole("alert").filter({ hasText: "no client certificate" }).waitFor();
+});
+
+test("a certificate of the browser logs in", async () => {
+  const config = fs.readFileSync(path.join(server.dir, "data", "admin.kubeconfig"), "utf8");
+  const part = (name) => Buffer.from(new RegExp(`${name}: "?([A-Za-z0-9+/=]+)`).exec(config)[1], "base64");
+  const page = await browser.page({ clientCertificates: [{ origin: server.address, cert: part("client-certificate-data"), key: part("client-key-data") }] });
+  await page.goto(`${server.address}/explorer/`);
+  await page.getByRole("button", { name: "Use my certificate" }).click();
+  await page.getByRole("button", { name: "Log out" }).waitFor();
+});
+
+test("an issuer logs in by a code with PKCE, and leads back to the same place", async (t) => {
+  const own = await Server.start();
+  t.after(() => own.remove());
+  const pki = path.join(own.dir, "data", "pki");
+  const issuer = await startIssuer(path.join(pki, "server.crt"), path.join(pki, "server.key"), "explorer", "anna");
+  t.after(() => issuer.stop());
+  own.flags = [`--oidc-issuer-url=${issuer.url}`, "--oidc-client-id=explorer", `--oidc-ca-file=${path.join(pki, "ca.crt")}`, "--oidc-username-prefix=-"];
+  await own.restart();
+  const page = await browser.page();
+  await page.goto(`${own.address}/explorer/#/objects/core/v1/configmaps?ns=default`);
+  await page.getByRole("button", { name: /Log in with 127/ }).click();
+  await page.locator(".user", { hasText: "anna" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "verb “list” for “configmaps”" }).waitFor();
+  assert.ok(!page.url().includes("code="), page.url());
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+  assert.equal(kept, "[{},{}]");
+  assert.deepEqual(page.wrong, []);
 });
 
 test("a user sees what the rights allow, and which right is missing", async () => {

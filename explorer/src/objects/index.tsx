@@ -41,4 +41,4 @@ function Missing({ resource, group, version, fallback }: { resource: string; gro
   return <Notice kind="warn">This server has no resource {resource} in {group}/{version}. If a definition makes it, this page shows it within seconds of its creation.</Notice>;
 }
 
-export const objects: Module = { title: "Objects", key: "o", path: "objects", View: Objects };
+export const objects: Module = { title: "Objects", key: "1", path: "objects", View: Objects };

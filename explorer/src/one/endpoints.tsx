@@ -16,15 +16,15 @@ export function EndpointsTab({ object }: { object: KubeObject }) {
   if (value && !rows.length) return <p class="soft">No endpoints: a controller writes them when ready pods have the labels of the service’s selector.</p>;
   return (
     <Plain label="Endpoints" heads={["Addresses", "Ports", "Ready", "Target", "Node"]}>
-        {rows.map(({ slice, e }, i) => (
-          <tr key={i}>
-            <td class="mono">{e.addresses.join(", ")}</td>
-            <td>{(slice.ports ?? []).map((p) => `${p.name ? p.name + " " : ""}${p.port}/${p.protocol ?? "TCP"}`).join(", ")}</td>
-            <td>{e.conditions?.ready === false ? "no" : "yes"}</td>
-            <td>{e.targetRef ? `${e.targetRef.kind} ${e.targetRef.name}` : ""}</td>
-            <td>{e.nodeName}</td>
-          </tr>
-        ))}
-      </Plain>
+      {rows.map(({ slice, e }, i) => (
+        <tr key={i}>
+          <td class="mono">{e.addresses.join(", ")}</td>
+          <td>{(slice.ports ?? []).map((p) => `${p.name ? p.name + " " : ""}${p.port}/${p.protocol ?? "TCP"}`).join(", ")}</td>
+          <td>{e.conditions?.ready === false ? "no" : "yes"}</td>
+          <td>{e.targetRef ? `${e.targetRef.kind} ${e.targetRef.name}` : ""}</td>
+          <td>{e.nodeName}</td>
+        </tr>
+      ))}
+    </Plain>
   );
 }

@@ -26,16 +26,16 @@ export function EventsTab({ object }: { object: KubeObject }) {
   if (events && !list.length) return <p class="soft" role="status">No events in the last hour. The server forgets them after that.</p>;
   return (
     <Plain label="Events" heads={["When", "Type", "Reason", "From", "Message"]}>
-        {list.map((e) => (
-          <tr key={e.metadata.uid}>
-            <td>{when(timeOf(e))}{(e.count ?? 0) > 1 && ` ×${e.count}`}</td>
-            <td class={e.type === "Warning" ? "warn-text" : ""}>{e.type}</td>
-            <td>{e.reason}</td>
-            <td>{e.source?.component || e.reportingComponent}</td>
-            <td class="wrap">{e.message}</td>
-          </tr>
-        ))}
-      </Plain>
+      {list.map((e) => (
+        <tr key={e.metadata.uid}>
+          <td>{when(timeOf(e))}{(e.count ?? 0) > 1 && ` ×${e.count}`}</td>
+          <td class={e.type === "Warning" ? "warn-text" : ""}>{e.type}</td>
+          <td>{e.reason}</td>
+          <td>{e.source?.component || e.reportingComponent}</td>
+          <td class="wrap">{e.message}</td>
+        </tr>
+      ))}
+    </Plain>
   );
 }
 

@@ -38,14 +38,14 @@ export function HistoryTab(props: Props) {
       <section class="legend" aria-label="States">
         <h2>States</h2>
         <Plain label="Recorded states" heads={["From", "To", "State"]}>
-            {states.map((s, i) => (
-              <tr key={s.object.metadata.resourceVersion + s.what}>
-                <td><input type="radio" name="from" aria-label={`From ${s.object.metadata.resourceVersion}`} checked={i === from} onChange={() => pick({ ...picked, from: i, to })} /></td>
-                <td><input type="radio" name="to" aria-label={`To ${s.object.metadata.resourceVersion}`} checked={i === to} onChange={() => pick({ from, to: i })} /></td>
-                <td><span class="mono">{s.object.metadata.resourceVersion}</span> {s.what}<br /><span class="soft">{author(s.object, states[i - 1]?.object)}</span></td>
-              </tr>
-            ))}
-          </Plain>
+          {states.map((s, i) => (
+            <tr key={s.object.metadata.resourceVersion + s.what}>
+              <td><input type="radio" name="from" aria-label={`From ${s.object.metadata.resourceVersion}`} checked={i === from} onChange={() => pick({ ...picked, from: i, to })} /></td>
+              <td><input type="radio" name="to" aria-label={`To ${s.object.metadata.resourceVersion}`} checked={i === to} onChange={() => pick({ from, to: i })} /></td>
+              <td><span class="mono">{s.object.metadata.resourceVersion}</span> {s.what}<br /><span class="soft">{author(s.object, states[i - 1]?.object)}</span></td>
+            </tr>
+          ))}
+        </Plain>
       </section>
     </div>
   );

@@ -6,20 +6,20 @@ export function ContainersTab({ pod }: { pod: Pod }) {
   const statuses = new Map([...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? []), ...(pod.status?.ephemeralContainerStatuses ?? [])].map((s) => [s.name, s]));
   return (
     <Plain label="Containers" heads={["Container", "Image", "State", "Ready", "Restarts", "Ports"]}>
-        {containersOf(pod).map(({ container, role }) => {
-          const status = statuses.get(container.name);
-          return (
-            <tr key={container.name}>
-              <td>{container.name}{role && <span class="soft"> ({role})</span>}</td>
-              <td class="wrap mono">{container.image}</td>
-              <td class="wrap">{stateOf(status?.state)}</td>
-              <td>{status ? (status.ready ? "yes" : "no") : ""}</td>
-              <td>{status?.restartCount ?? ""}</td>
-              <td>{("ports" in container ? container.ports ?? [] : []).map((p) => `${p.containerPort}/${p.protocol ?? "TCP"}`).join(", ")}</td>
-            </tr>
-          );
-        })}
-      </Plain>
+      {containersOf(pod).map(({ container, role }) => {
+        const status = statuses.get(container.name);
+        return (
+          <tr key={container.name}>
+            <td>{container.name}{role && <span class="soft"> ({role})</span>}</td>
+            <td class="wrap mono">{container.image}</td>
+            <td class="wrap">{stateOf(status?.state)}</td>
+            <td>{status ? (status.ready ? "yes" : "no") : ""}</td>
+            <td>{status?.restartCount ?? ""}</td>
+            <td>{("ports" in container ? container.ports ?? [] : []).map((p) => `${p.containerPort}/${p.protocol ?? "TCP"}`).join(", ")}</td>
+          </tr>
+        );
+      })}
+    </Plain>
   );
 }
 

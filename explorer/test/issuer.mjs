@@ -1,0 +1,51 @@
+// An issuer of ID tokens: it logs everybody in as one user, and checks PKCE as a real one does.
+import crypto from "node:crypto";
+import fs from "node:fs";
+import https from "node:https";
+import { once } from "node:events";
+
+export async function startIssuer(cert, key, clientID, user) {
+  const { publicKey, privateKey } = crypto.generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const codes = new Map();
+  const encode = (v) => Buffer.from(JSON.stringify(v)).toString("base64url");
+  const server = https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, (request, answer) => {
+    const url = new URL(request.url, issuer.url);
+    answer.setHeader("Access-Control-Allow-Origin", "*");
+    const json = (v, code = 200) => answer.writeHead(code, { "Content-Type": "application/json" }).end(JSON.stringify(v));
+    switch (url.pathname) {
+      case "/.well-known/openid-configuration":
+        return json({ issuer: issuer.url, authorization_endpoint: `${issuer.url}/authorize`, token_endpoint: `${issuer.url}/token`, jwks_uri: `${issuer.url}/keys`,
+          response_types_supported: ["code"], subject_types_supported: ["public"], id_token_signing_alg_values_supported: ["RS256"], scopes_supported: ["openid", "email"] });
+      case "/keys":
+        return json({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "one", alg: "RS256", use: "sig" }] });
+      case "/authorize": {
+        const code = crypto.randomUUID();
+        codes.set(code, url.searchParams);
+        const back = new URL(url.searchParams.get("redirect_uri"));
+        back.search = new URLSearchParams({ code, state: url.searchParams.get("state") });
+        return answer.writeHead(302, { Location: back.href }).end();
+      }
+      case "/token": {
+        let body = "";
+        request.on("data", (d) => { body += d; }).on("end", () => {
+          const form = new URLSearchParams(body);
+          const asked = codes.get(form.get("code"));
+          codes.delete(form.get("code"));
+          const challenge = crypto.createHash("sha256").update(form.get("code_verifier") ?? "").digest("base64url");
+          if (!asked || asked.get("code_challenge") !== challenge || asked.get("client_id") !== clientID) return json({ error: "invalid_grant" }, 400);
+          const now = Math.floor(Date.now() / 1000);
+          const text = `${encode({ alg: "RS256", kid: "one" })}.${encode({ iss: issuer.url, aud: clientID, sub: user, iat: now, exp: now + 600 })}`;
+          json({ id_token: `${text}.${crypto.sign("sha256", Buffer.from(text), privateKey).toString("base64url")}` });
+        });
+        return undefined;
+      }
+      default:
+        return json({}, 404);
+    }
+  });
+  const issuer = { url: "", stop: () => { server.close(); server.closeAllConnections(); } };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  issuer.url = `https://127.0.0.1:${server.address().port}`;
+  return issuer;
+}
