@@ -28,6 +28,7 @@ test("the owner of each field has a colour and an entry in the legend", async ()
   await legend.getByText("spec.replicas", { exact: true }).waitFor();
   await picture(page, "owners");
   await scaler.click();
+  await page.locator(".line-dim").first().waitFor();
   assert.match((await page.locator(".cm-line:not(.line-dim)").allInnerTexts()).join(), /^\s*replicas: 3$/);
   await scaler.click();
 });

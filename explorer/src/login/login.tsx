@@ -4,6 +4,7 @@ import { logIn, logInByLink, logOut, readConfig, session } from "../api/session"
 import { Dialog } from "../parts/dialog";
 import { useBusy, useLoad } from "../parts/load";
 import { Failure, Notice } from "../parts/notice";
+import { replace } from "../route";
 import { fromIssuer, toIssuer } from "./oidc";
 
 /** The token of a one-time link. It leaves the address bar and the history at once. */
@@ -11,7 +12,7 @@ let linkToken = takeLink();
 
 function takeLink(): string | undefined {
   const token = /^#link=(.+)$/.exec(location.hash)?.[1];
-  if (token) history.replaceState(null, "", location.pathname);
+  if (token) replace(location.pathname);
   return token;
 }
 

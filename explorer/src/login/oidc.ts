@@ -1,4 +1,5 @@
 import type { Config } from "../api/session";
+import { replace } from "../route";
 
 /** What has to outlive the way to the issuer and back. It holds no token, and is removed when it is read. */
 const key = "capstan-explorer-oidc";
@@ -45,7 +46,7 @@ export async function fromIssuer(): Promise<string | undefined> {
   if (!kept || !query.has("state")) return undefined;
   sessionStorage.removeItem(key);
   const trip = JSON.parse(kept) as Trip;
-  history.replaceState(null, "", location.pathname + trip.hash);
+  replace(location.pathname + trip.hash);
   if (query.get("state") !== trip.state) throw new Error("The issuer's answer belongs to another login. Begin again.");
   const code = query.get("code");
   if (!code) throw new Error(`The issuer refused the login: ${query.get("error_description") ?? query.get("error") ?? "without a reason"}`);
