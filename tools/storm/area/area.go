@@ -51,9 +51,10 @@ func Draw(seed uint64, size Size, names []string, shared bool) program.Program {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := program.Program{Seed: seed, Memory: r.IntN(2) == 0}
 	p.Memory = p.Memory && !shared
-	areas := Named(names)
+	notHere := func(a Area) bool { return shared && a.Name == "operate" }
+	areas := slices.DeleteFunc(Named(names), notHere)
 	for len(names) == 0 && len(areas) == 0 {
-		areas = slices.DeleteFunc(some(r), func(a Area) bool { return shared && a.Name == "operate" })
+		areas = slices.DeleteFunc(some(r), notHere)
 	}
 	total := 0
 	for _, a := range areas {

@@ -39,6 +39,9 @@ func TestEverySeed(t *testing.T) {
 			if len(p.Areas) == 0 || len(p.Clients[0]) != 1 || shared && (p.Memory || slices.Contains(p.Areas, "operate")) {
 				t.Fatalf("seed %d: %v", seed, p.Areas)
 			}
+			if p = Draw(seed, Size{Clients: 1, Steps: 1}, []string{"maps", "operate"}, shared); slices.Contains(p.Areas, "operate") == shared {
+				t.Fatalf("seed %d of named areas: %v", seed, p.Areas)
+			}
 		}
 	}
 }

@@ -43,7 +43,7 @@ type Options struct {
 	// there, which share the connections of clients.
 	Etcd    string
 	Servers int
-	Members int // of the etcd
+	Members int // of the etcd; 0 means one
 }
 
 // Shared reports whether several processes share an etcd.
@@ -100,7 +100,7 @@ func Start(ctx context.Context, o Options) (*Site, error) {
 
 // share starts the etcd and the balancer of several processes.
 func (s *Site) share() (err error) {
-	if s.etcd, err = startEtcd(s.Etcd, filepath.Join(s.Dir, "etcd"), s.Members); err != nil {
+	if s.etcd, err = startEtcd(s.Etcd, filepath.Join(s.Dir, "etcd"), max(s.Members, 1)); err != nil {
 		return err
 	}
 	if s.balancer, err = balancer.New(); err != nil {
