@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** Binding is a key with what it does, for the page of help too. */
 export interface Binding {
@@ -7,19 +7,20 @@ export interface Binding {
   run: (event: KeyboardEvent) => void;
 }
 
-const stacks: Binding[][] = [];
+/** The components that bind keys, by the order of their first render: a component comes after those that contain it. */
+const shown = new Map<number, Binding[]>();
+let next = 0;
 
-/** bindings are those that count now; later ones win. */
+/** bindings are those that count now; the innermost component's are last, and win. */
 export function bindings(): Binding[] {
-  return stacks.flat();
+  return [...shown].sort(([a], [b]) => a - b).flatMap(([, list]) => list);
 }
 
-/** useKeys binds keys while the component is shown. */
+/** useKeys binds keys while the component is shown. They are bound before the browser paints, so that a quick second key finds what the first has done. */
 export function useKeys(list: Binding[]): void {
-  useEffect(() => {
-    stacks.push(list);
-    return () => { stacks.splice(stacks.indexOf(list), 1); };
-  });
+  const [order] = useState(() => next++);
+  useLayoutEffect(() => { shown.set(order, list); });
+  useLayoutEffect(() => () => { shown.delete(order); }, [order]);
 }
 
 /** A key is for the element that has the focus, if that takes texts. */

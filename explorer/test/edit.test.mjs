@@ -17,6 +17,14 @@ after(async () => { await browser?.stop(); await server?.remove(); });
 const web = () => server.call("GET", `${deployments}/web`);
 const button = (name, on = page) => on.getByRole("button", { name, exact: true });
 
+// saved does what saves the object, and waits for the server's answer to it and for the page to say so. The message of an earlier save may still be there.
+async function saved(act, on = page) {
+  const stored = on.waitForResponse((a) => ["PATCH", "PUT"].includes(a.request().method()) && a.url().includes("/deployments/web?") && !a.url().includes("dryRun") && a.ok());
+  await act();
+  await stored;
+  await on.getByText("Saved Deployment web").last().waitFor();
+}
+
 async function open() {
   await page.goto(`${server.address}/explorer/#/objects/core/v1/namespaces`);
   await page.goto(`${server.address}/explorer/${edit}`);
@@ -70,16 +78,14 @@ test("an apply sends only what changed, once, and asks about the fields of other
   await page.getByText("owned by creator").waitFor();
   await picture(page, "conflict");
   await page.getByLabel("Give up").check();
-  await button("Go on").click();
-  await page.getByText("Saved Deployment web").waitFor();
+  await saved(() => button("Go on").click());
   assert.equal((await web()).spec.replicas, 1);
   await open();
   await retype(page, "Edit web", "replicas: 1", "replicas: 6");
   await button("Save").click();
   await page.getByLabel("Take over").check();
-  await button("Go on").click();
+  await saved(() => button("Go on").click());
   await page.getByLabel("Edit web").locator(".cm-line", { hasText: "replicas: 6" }).waitFor();
-  await page.getByText("Saved Deployment web").last().waitFor();
   const stored = await web();
   assert.equal(stored.spec.replicas, 6);
   const own = stored.metadata.managedFields.find((m) => m.manager === "capstan-explorer");
@@ -96,16 +102,14 @@ test("two tabs that edit one object lose nothing", async () => {
   await other.getByLabel("by", { exact: true }).selectOption("replace");
   await retype(other, "Edit web", "revisionHistoryLimit: 10", "revisionHistoryLimit: 7");
   await retype(other, "Edit web", "progressDeadlineSeconds: 600", "progressDeadlineSeconds: 700");
-  await button("Save", other).click();
-  await other.getByText("Saved Deployment web").waitFor();
+  await saved(() => button("Save", other).click(), other);
   await page.getByText("changed this object while you edit it").waitFor();
   await button("Save").click();
   await page.getByRole("heading", { name: "Both of you changed these fields" }).waitFor();
   await page.getByLabel("Yours").check();
   await button("Go on").click();
   await page.getByText("The other change is in your text now").waitFor();
-  await button("Save").click();
-  await page.getByText("Saved Deployment web").last().waitFor();
+  await saved(() => button("Save").click());
   const stored = await web();
   assert.equal(stored.spec.revisionHistoryLimit, 4);
   assert.equal(stored.spec.progressDeadlineSeconds, 700);
@@ -120,8 +124,7 @@ test("a login that ends in the middle of an edit keeps the text", async () => {
   await page.getByRole("heading", { name: "Your login has ended" }).waitFor();
   await picture(page, "login-again");
   await page.getByLabel("Token", { exact: true }).fill(adminToken);
-  await button("Log in").click();
-  await page.getByText("Saved Deployment web").last().waitFor();
+  await saved(() => button("Log in").click());
   assert.equal((await web()).spec.replicas, 8);
 });
 
@@ -133,9 +136,29 @@ test("a lost connection keeps the text, and the next save works", async () => {
   await page.getByRole("alert").filter({ hasText: "cannot be reached" }).waitFor();
   assert.match(await editorText(page, "Edit web"), /replicas: 9/);
   await server.run(new URL(server.address).port);
-  await button("Save").click();
-  await page.getByText("Saved Deployment web").last().waitFor();
+  await saved(() => button("Save").click());
   assert.equal((await web()).spec.replicas, 9);
+});
+
+test("a text is kept when one leaves it, also at once, and forgotten at the log-out", async () => {
+  await open();
+  await retype(page, "Edit web", "replicas: 9", "replicas: 11");
+  await page.evaluate(() => { location.hash = location.hash.replace("tab=edit", "tab=events"); });
+  await page.getByLabel("Edit web").waitFor({ state: "detached" });
+  await open();
+  assert.match(await editorText(page, "Edit web"), /replicas: 11/);
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/configmaps/new?ns=default`);
+  await page.getByLabel("New ConfigMap").waitFor();
+  await retype(page, "New ConfigMap", 'name: ""', "name: begun");
+  await open();
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/configmaps/new?ns=default`);
+  await page.getByLabel("New ConfigMap").locator(".cm-line", { hasText: "name: begun" }).waitFor();
+  await button("Log out").click();
+  await page.getByLabel("Token", { exact: true }).fill(adminToken);
+  await button("Log in").click();
+  await page.getByLabel("New ConfigMap").locator(".cm-line", { hasText: 'name: ""' }).waitFor();
+  await open();
+  assert.match(await editorText(page, "Edit web"), /replicas: 9/);
 });
 
 test("a new object begins with what its kind requires", async () => {

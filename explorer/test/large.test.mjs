@@ -4,7 +4,7 @@ import { Browser, logIn, picture, Server } from "./harness.mjs";
 
 const count = 20_000;
 // The longest time in milliseconds that the page may not answer while it is used. Machines of tests are busy.
-const longest = 500;
+const longest = 250;
 
 let server, browser;
 before(async () => {
@@ -26,7 +26,10 @@ test(`${count} pods are listed, scrolled, searched and sorted without a stutter`
   await page.evaluate(() => {
     window.tasks = [];
     new PerformanceObserver((list) => { for (const e of list.getEntries()) window.tasks.push(e.duration); }).observe({ entryTypes: ["longtask"] });
+    setTimeout(() => { for (const end = performance.now() + 120; performance.now() < end;); });
   });
+  await page.waitForFunction(() => window.tasks.some((t) => t >= 100)); // the measure sees a stutter that is made
+  await page.evaluate(() => { window.tasks.length = 0; });
   await page.goto(`${server.address}/explorer/#/objects/core/v1/pods?ns=default`);
   const shown = (text) => page.locator("h1 .count").getByText(text, { exact: true });
   await shown(String(count)).waitFor({ timeout: 60_000 });

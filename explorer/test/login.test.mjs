@@ -48,6 +48,23 @@ test("a link logs in once, and its session ends with the log-out", async () => {
   assert.deepEqual([...page.wrong, ...second.wrong], []);
 });
 
+test("a link that is opened in a page with a login leaves the address at once, and counts when the user says so", async () => {
+  const page = await browser.page();
+  await logIn(page, server);
+  const open = async (link) => {
+    await page.evaluate((hash) => { location.hash = hash; }, new URL(link).hash);
+    await page.getByRole("heading", { name: "Log in by the link?" }).waitFor();
+    assert.ok(!page.url().includes("link="), "the address has the token");
+  };
+  await open(await server.link());
+  await page.getByRole("button", { name: "Stay logged in" }).click();
+  await page.getByText("admin", { exact: true }).waitFor();
+  await open(await server.link());
+  await page.getByRole("button", { name: "Use the link" }).click();
+  await page.getByText("system:serviceaccount:kube-system:explorer").waitFor();
+  assert.deepEqual(page.wrong, []);
+});
+
 test("without a certificate the page says how to get one", async () => {
   const page = await browser.page();
   await page.goto(`${server.address}/explorer/`);

@@ -8,6 +8,7 @@ import { toText, withoutOwners } from "../parts/source";
 import { useLoad } from "../parts/load";
 import { go } from "../route";
 import type { Objection } from "./assist";
+import { drafts, useDraft } from "./drafts";
 import { create, objectionsOf } from "./save";
 import { loadSchema, template } from "./schema";
 import { Objections, TextBox, useBox } from "./textbox";
@@ -24,12 +25,16 @@ export function Create({ kind, namespace }: { kind: Kind; namespace: string }) {
 }
 
 function Form({ kind, namespace, begin }: { kind: Kind; namespace: string; begin: string }) {
+  const id = `new ${apiVersion(kind)} ${kind.resource}`;
   const { box, schema } = useBox(kind);
+  const [text] = useState(() => drafts.get(id)?.text ?? begin);
+  const [saved, setSaved] = useState(begin);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const [objections, setObjections] = useState<Objection[]>([]);
   const [preview, setPreview] = useState<string>();
   const sending = useRef(false);
+  useDraft(id, box, saved);
   const answer = (list: Objection[]) => {
     setObjections(list);
     box.refuse(list);
@@ -50,6 +55,7 @@ function Form({ kind, namespace, begin }: { kind: Kind; namespace: string; begin
         setPreview(toText(withoutOwners(stored)));
         return;
       }
+      setSaved(box.read());
       toast(`Created ${kind.kind} ${stored.metadata.name}`);
       go(address(kind, { namespace: stored.metadata.namespace ?? "", name: stored.metadata.name ?? "" }));
     } catch (e) {
@@ -64,13 +70,14 @@ function Form({ kind, namespace, begin }: { kind: Kind; namespace: string; begin
   return (
     <main class="page">
       <h1>New {kind.kind}</h1>
-      <TextBox box={box} schema={schema} text={begin} label={`New ${kind.kind}`} />
+      <TextBox box={box} schema={schema} text={text} label={`New ${kind.kind}`} />
       <Objections box={box} list={objections} />
       <Failure error={error} />
       {preview !== undefined && <><Notice kind="good">The server would store this:</Notice><pre class="terminal" tabIndex={0}>{preview}</pre></>}
       <div class="row">
         <button type="button" disabled={busy} onClick={() => void send(true)}>Preview</button>
         <button type="button" class="primary" disabled={busy} onClick={() => void send(false)}>{busy ? "Waiting…" : "Create"}</button>
+        <button type="button" class="quiet" disabled={busy} onClick={() => { box.write(begin); answer([]); setPreview(undefined); setError(undefined); }}>Discard changes</button>
       </div>
     </main>
   );

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { json, aborted } from "../api/client";
 import { type Kind, pathOf } from "../api/discovery";
 import { Refusal } from "../api/status";
@@ -9,16 +9,12 @@ import { showPath, toText, withoutOwners } from "../parts/source";
 import { configuration, equal } from "./apply";
 import type { Objection } from "./assist";
 import { Clashes } from "./clashes";
+import { drafts, useDraft } from "./drafts";
 import { at, type Clash, merge, put } from "./merge";
 import { apply, conflictsOf, objectionsOf, replace, type Target } from "./save";
 import { Objections, TextBox, useBox } from "./textbox";
 
 type Fields = Record<string, Value>;
-
-/** Drafts outlive the view, so that a look at another page loses nothing. They are in memory only. */
-const drafts = new Map<string, { base: KubeObject; text: string }>();
-
-window.addEventListener("beforeunload", (event) => { if (drafts.size) event.preventDefault(); });
 
 interface Question {
   kind: "owners" | "change";
@@ -51,14 +47,7 @@ export function EditTab({ object, deleted, kind, target }: Props) {
   const sending = useRef(false);
   const { box, schema } = useBox(kind);
 
-  useEffect(() => {
-    const keep = setInterval(() => {
-      const now = box.read();
-      if (now && now !== original) drafts.set(id, { base, text: now });
-      else drafts.delete(id);
-    }, 300);
-    return () => clearInterval(keep);
-  }, [id, base, original]);
+  useDraft(id, box, original, base);
 
   const settle = (stored: KubeObject) => {
     drafts.delete(id);

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { loginNeeded } from "../api/client";
 import { logIn, logInByLink, logOut, readConfig, session } from "../api/session";
@@ -8,7 +9,9 @@ import { replace } from "../route";
 import { fromIssuer, toIssuer } from "./oidc";
 
 /** The token of a one-time link. It leaves the address bar and the history at once. */
-let linkToken = takeLink();
+const link = signal(takeLink());
+
+window.addEventListener("hashchange", () => { link.value = takeLink() ?? link.value; });
 
 function takeLink(): string | undefined {
   const token = /^#link=(.+)$/.exec(location.hash)?.[1];
@@ -18,9 +21,9 @@ function takeLink(): string | undefined {
 
 /** arrive logs in by what the address brings: a link, or the answer of an issuer. */
 async function arrive(): Promise<void> {
-  const link = linkToken;
-  linkToken = undefined;
-  if (link) return logInByLink(link);
+  const linkToken = link.value;
+  link.value = undefined;
+  if (linkToken) return logInByLink(linkToken);
   const token = await fromIssuer();
   if (token) await logIn(token, "oidc");
 }
@@ -33,13 +36,10 @@ export function LoginPage() {
     arrive().catch(setError).finally(() => setArriving(false));
   }, []);
   useEffect(() => {
-    const taken = () => {
-      linkToken = takeLink();
-      if (linkToken) arrive().catch(setError);
-    };
-    window.addEventListener("hashchange", taken);
-    return () => window.removeEventListener("hashchange", taken);
-  }, []);
+    if (!link.value) return;
+    setError(undefined);
+    arrive().catch(setError);
+  }, [link.value]);
   return (
     <main class="login">
       <h1>Capstan explorer</h1>
@@ -89,6 +89,21 @@ export function LoginAgain() {
       <Notice>The page waits, and nothing that you have typed is lost. Log in again to go on as {session.value.user}, or as somebody else.</Notice>
       <LoginForm />
       <p><button type="button" class="quiet" onClick={() => { loginNeeded.value = false; void logOut(); }}>Log out and give up</button></p>
+    </Dialog>
+  );
+}
+
+/** OtherLink asks whether a link that was opened in a page with a login counts. */
+export function OtherLink() {
+  if (!link.value || !session.value) return null;
+  const stay = () => { link.value = undefined; };
+  return (
+    <Dialog title="Log in by the link?" close={stay}>
+      <p>You are logged in as {session.value.user}. The link that was opened is another login. It ends this one, and changes that are not saved are lost.</p>
+      <div class="row">
+        <button type="button" class="primary" onClick={() => void logOut()}>Use the link</button>
+        <button type="button" onClick={stay}>Stay logged in</button>
+      </div>
     </Dialog>
   );
 }

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { type Kind, shownKinds } from "../api/discovery";
 import { rulesOf } from "../api/rights";
@@ -28,7 +29,7 @@ export function Groups({ here }: { here: Kind | undefined }) {
               {list.map((k) => (
                 <li key={k.resource}>
                   <a href={href(["objects", k.group || "core", k.version, k.resource], { ns: namespace.value })}
-                    aria-current={here?.group === k.group && here.resource === k.resource ? "page" : undefined} onClick={() => setOpen(false)}>{k.kind}</a>
+                    aria-current={here?.group === k.group && here.resource === k.resource ? "page" : undefined} onClick={() => setOpen(false)}>{syllables(k.kind)}</a>
                 </li>
               ))}
             </ul>
@@ -38,6 +39,11 @@ export function Groups({ here }: { here: Kind | undefined }) {
       </div>
     </aside>
   );
+}
+
+/** syllables lets a long name of a kind break before its words. */
+function syllables(name: string) {
+  return name.split(/(?=[A-Z][a-z])/).map((word, i) => <Fragment key={i}>{i > 0 && <wbr />}{word}</Fragment>);
 }
 
 const first = ["", "apps", "batch", "networking.k8s.io"];

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { discover, keepDiscovering } from "../api/discovery";
 import { logOut, session } from "../api/session";
 import { useKeys } from "../keys";
-import { LoginAgain } from "../login/login";
+import { LoginAgain, OtherLink } from "../login/login";
 import { Failure, Toasts } from "../parts/notice";
 import { href, type Module, type Route, route } from "../route";
 import { readNamespaces } from "../state";
@@ -50,6 +50,7 @@ export function Shell({ modules }: { modules: Module[] }) {
       {command.value && <CommandLine modules={modules} close={() => { command.value = false; }} />}
       {help.value && <Help close={() => { help.value = false; }} />}
       <LoginAgain />
+      <OtherLink />
       <Toasts />
     </>
   );
