@@ -180,15 +180,15 @@ $(NODE_CLIENT):
 MINIMAL := $(CURDIR)/.tmp/minimal
 
 .PHONY: test-packages
-test-packages: $(MINIMAL)/etc/debian_version ## Install, run, upgrade, remove and purge the .deb in a minimal Debian, run the image, compare two runs, check the chart (needs root, debootstrap, unshare)
+test-packages: $(MINIMAL)/etc/debian_version ## Install, run, upgrade, remove and purge the .deb in a minimal Debian, run the image, compare two runs, check the chart (needs root, debootstrap, unshare; with systemd-nspawn also under systemd)
 	$(MAKE) dist PLATFORMS=linux/amd64
 	CAPSTAN_BINARIES=$(CURDIR)/dist CAPSTAN_ROOT=$(MINIMAL) go -C tools/release test -count 1 -timeout 15m -v .
 	CAPSTAN_BINARIES=$(CURDIR)/dist go -C tools/chart test -count 1 -timeout 15m -v .
 
-# The suite is that of Debian 12. A half-made root is made again.
+# The suite is that of Debian 12, with systemd, which a test boots. A half-made root is made again.
 $(MINIMAL)/etc/debian_version:
 	rm -rf $(MINIMAL) $(MINIMAL).new && mkdir -p $(dir $(MINIMAL))
-	debootstrap --variant=minbase bookworm $(MINIMAL).new
+	debootstrap --variant=minbase --include=systemd-sysv,iproute2 bookworm $(MINIMAL).new
 	mv $(MINIMAL).new $(MINIMAL)
 
 .PHONY: race

@@ -162,7 +162,10 @@ func writeAndRead(ctx context.Context, admin *kubernetes.Clientset) error {
 	return admin.CoreV1().ConfigMaps("default").Delete(ctx, made.Name, metav1.DeleteOptions{})
 }
 
-// dashboardQueries are the queries of all panels and of the variable, for all servers.
+// labelValues is the query of a variable: a metric whose values of a label are offered.
+var labelValues = regexp.MustCompile(`^label_values\((.*), \w+\)$`)
+
+// dashboardQueries are the queries of all panels, for all servers, and the metrics of the variables.
 func dashboardQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	var dashboard struct {
@@ -170,8 +173,26 @@ func dashboardQueries(t *testing.T) (queries []string) {
 			Type    string
 			Targets []struct{ Expr string }
 		}
+		Templating struct {
+			List []struct {
+				Type, Name string
+				Query      any // an object, for Prometheus
+			}
+		}
 	}
 	readYAML(t, filepath.Join(packaging, "grafana", "capstan.json"), &dashboard)
+	for _, variable := range dashboard.Templating.List {
+		if variable.Type != "query" {
+			continue
+		}
+		asked, _ := variable.Query.(map[string]any)
+		text, _ := asked["query"].(string)
+		metric := labelValues.FindStringSubmatch(text)
+		if metric == nil {
+			t.Fatalf("the variable %s has the query %v; write label_values(METRIC, LABEL)", variable.Name, variable.Query)
+		}
+		queries = append(queries, metric[1])
+	}
 	for _, p := range dashboard.Panels {
 		if p.Type != "row" && len(p.Targets) == 0 {
 			t.Errorf("a panel of the type %s has no query", p.Type)

@@ -25,7 +25,7 @@ func TestDebianPackage(t *testing.T) {
 	inRoot(t, root, "", `sed -i 's/^CAPSTAN_FLAGS=.*/CAPSTAN_FLAGS="--secure-port=0"/' /etc/default/capstan`)
 
 	u := readUnit(t, root)
-	inRoot(t, root, "", "install -d -m 0700 -o capstan -g capstan /var/lib/"+u.state) // as systemd does
+	inRoot(t, root, "", "cd /var/lib; install -d -m 0700 -o capstan -g capstan "+strings.Join(u.states, " ")) // as systemd does
 	s := startIn(t, root, "", u.user, u.command...)
 	ask(t, root, createKept)
 	s.stop(t)
@@ -64,9 +64,7 @@ func TestDebianPackage(t *testing.T) {
 func copyOfRoot(t *testing.T) string {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
-	if out, err := exec.Command("cp", "-a", "--reflink=auto", minimal, root).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	copyFile(t, minimal, root)
 	if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -106,8 +106,9 @@ func getKept(ctx context.Context, c *typed.Client) error {
 
 // unit has the settings of a unit of systemd that a start needs.
 type unit struct {
-	user, state string
-	command     []string
+	user    string
+	states  []string // folders below /var/lib
+	command []string
 }
 
 var setting = regexp.MustCompile(`(?m)^(\w+)=(.*)$`)
@@ -129,5 +130,5 @@ func readUnit(t *testing.T, root string) unit {
 		t.Fatalf("the unit has the type %q and the file %q", values["Type"], values["EnvironmentFile"])
 	}
 	command := strings.Replace(values["ExecStart"], "$CAPSTAN_FLAGS", values["CAPSTAN_FLAGS"], 1)
-	return unit{user: values["User"] + ":" + values["Group"], state: values["StateDirectory"], command: strings.Fields(command)}
+	return unit{user: values["User"] + ":" + values["Group"], states: strings.Fields(values["StateDirectory"]), command: strings.Fields(command)}
 }
