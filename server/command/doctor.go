@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ func newDoctor(signals catcher) *cobra.Command {
 		subject doctor.Subject
 		address string
 		port    uint16
-		output  string
+		output  outputFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -39,8 +38,8 @@ reach others than this machine does.
 The exit code is 0 without findings, 1 with some, and 2 when the command line is wrong.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "" && output != "json" {
-				return usageError{fmt.Errorf("output format %q is unknown; use json, or leave the flag out", output)}
+			if err := output.check(); err != nil {
+				return err
 			}
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
@@ -50,7 +49,11 @@ The exit code is 0 without findings, 1 with some, and 2 when the command line is
 			}
 			subject.Address = net.JoinHostPort(address, strconv.Itoa(int(port)))
 			report := doctor.Examine(ctx, &subject)
-			if err := showReport(cmd.OutOrStdout(), report, output); err != nil {
+			show := showReport
+			if output.json() {
+				show = func(out io.Writer, r *doctor.Report) error { return writeJSON(out, r) }
+			}
+			if err := show(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
 			if len(report.Findings) > 0 {
@@ -65,19 +68,12 @@ The exit code is 0 without findings, 1 with some, and 2 when the command line is
 	f.StringVar(&address, "bind-address", "127.0.0.1", "address on which it listens, or will")
 	f.Uint16Var(&port, "secure-port", 6443, "port on which it listens, or will")
 	f.StringVar(&subject.Kubeconfig, "kubeconfig", "", "kubeconfig of an administrator (default <data-dir>/admin.kubeconfig, if it is there)")
-	f.StringVarP(&output, "output", "o", "", "form of the report: json (default: text)")
+	output.add(f, "form of the report: json (default: text)")
 	return cmd
 }
 
 // showReport writes the checks and the findings.
-func showReport(out io.Writer, report *doctor.Report, output string) error {
-	if output == "json" {
-		text, err := json.MarshalIndent(report, "", "  ")
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", text)
-		}
-		return err
-	}
+func showReport(out io.Writer, report *doctor.Report) error {
 	paint := coloursOf(out)
 	if report.Server == "" {
 		fmt.Fprintln(out, "no server answers: only its machine was looked at")

@@ -2,13 +2,11 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -20,7 +18,10 @@ import (
 )
 
 // explorerFlags say whose link is made.
-type explorerFlags struct{ kubeconfig, dataDir, account string }
+type explorerFlags struct {
+	credentials
+	account string
+}
 
 func newExplorer(signals catcher) *cobra.Command {
 	var flags explorerFlags
@@ -41,10 +42,7 @@ log-out, or twelve hours after the link was made.`,
 			}
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
-			if flags.kubeconfig == "" {
-				flags.kubeconfig = filepath.Join(flags.dataDir, "admin.kubeconfig")
-			}
-			config, _, err := client.LoadKubeconfig(flags.kubeconfig, "")
+			config, _, err := client.LoadKubeconfig(flags.file(), "")
 			if err != nil {
 				return err
 			}
@@ -60,8 +58,7 @@ log-out, or twelve hours after the link was made.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.account, "service-account", "",
 		"account that the page acts as, NAMESPACE/NAME (default "+administrator.String()+", bound to cluster-admin)")
-	f.StringVar(&flags.dataDir, "data-dir", "./capstan-data", "data directory of the server")
-	f.StringVar(&flags.kubeconfig, "kubeconfig", "", "kubeconfig of a user who may make the link (default <data-dir>/admin.kubeconfig)")
+	flags.credentials.add(f, "make the link")
 	return cmd
 }
 
@@ -128,10 +125,4 @@ func linkOf(ctx context.Context, s *server.Server) (string, error) {
 		return "", err
 	}
 	return explorerLink(ctx, config, administrator)
-}
-
-// jsonOf is the JSON text of a value that has one.
-func jsonOf(v any) []byte {
-	text, _ := json.Marshal(v) // structs of texts
-	return text
 }

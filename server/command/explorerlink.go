@@ -179,7 +179,11 @@ func (l *linkMaker) token(ctx context.Context) (string, error) {
 	}
 	r := tokenRequest{APIVersion: "authentication." + profile.GroupSuffix + "/v1", Kind: "TokenRequest"}
 	r.Spec.ExpirationSeconds, r.Spec.BoundObjectRef = int64(linkLife/time.Second), link
-	answer, err := l.rest.Post(ctx, "/api/v1/namespaces/"+l.as.namespace+"/serviceaccounts/"+l.as.name+"/token", jsonOf(r))
+	body, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	answer, err := l.rest.Post(ctx, "/api/v1/namespaces/"+l.as.namespace+"/serviceaccounts/"+l.as.name+"/token", body)
 	if err != nil {
 		return "", err
 	}

@@ -3,10 +3,10 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -22,8 +22,9 @@ const statusEvery = 2 * time.Second
 
 func newStatus(signals catcher) *cobra.Command {
 	var (
-		dataDir, kubeconfig, output string
-		watch                       bool
+		server credentials
+		output outputFlag
+		watch  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -35,13 +36,10 @@ seconds; without it rates are those since the server began.
 The exit code is 0 for a ready server, 1 for one that is not ready or does not answer.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case output != "" && output != "json":
-				return usageError{fmt.Errorf("output format %q is unknown; use json, or leave the flag out", output)}
-			case kubeconfig == "":
-				kubeconfig = filepath.Join(dataDir, "admin.kubeconfig")
+			if err := output.check(); err != nil {
+				return err
 			}
-			reader, err := status.Open(kubeconfig)
+			reader, err := status.Open(server.file())
 			if err != nil {
 				return err
 			}
@@ -49,31 +47,30 @@ The exit code is 0 for a ready server, 1 for one that is not ready or does not a
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
 			if watch {
-				return watchStatus(ctx, reader, cmd.OutOrStdout(), output)
+				return watchStatus(ctx, reader, cmd.OutOrStdout(), output.json())
 			}
 			s, err := reader.Read(ctx)
 			if err != nil {
 				return err
 			}
-			if err := showStatus(cmd.OutOrStdout(), s, output); err != nil {
+			if err := showStatus(cmd.OutOrStdout(), s, output.json()); err != nil {
 				return err
 			}
 			if !s.Ready {
-				return fmt.Errorf("the server is not ready")
+				return errors.New("the server is not ready")
 			}
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&dataDir, "data-dir", "./capstan-data", "data directory of the server")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of a user who may read its figures (default <data-dir>/admin.kubeconfig)")
+	server.add(f, "read its figures")
 	f.BoolVarP(&watch, "watch", "w", false, "show it again every two seconds, until interrupted")
-	f.StringVarP(&output, "output", "o", "", "form: json, one object for each look (default: text)")
+	output.add(f, "form: json, one object for each look (default: text)")
 	return cmd
 }
 
 // watchStatus shows the status until ctx ends. A server that does not answer may come back.
-func watchStatus(ctx context.Context, reader *status.Reader, out io.Writer, output string) error {
+func watchStatus(ctx context.Context, reader *status.Reader, out io.Writer, inJSON bool) error {
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
 	for {
@@ -81,12 +78,12 @@ func watchStatus(ctx context.Context, reader *status.Reader, out io.Writer, outp
 		if ctx.Err() != nil {
 			return nil
 		}
-		if output == "" && terminal(out) {
+		if !inJSON && terminal(out) {
 			fmt.Fprint(out, "\x1b[H\x1b[2J") // the top of an empty screen
 		}
 		if err != nil {
 			fmt.Fprintf(out, "no answer: %s\n", oneLine(err))
-		} else if err := showStatus(out, s, output); err != nil {
+		} else if err := showStatus(out, s, inJSON); err != nil {
 			return err
 		}
 		select {
@@ -98,13 +95,9 @@ func watchStatus(ctx context.Context, reader *status.Reader, out io.Writer, outp
 }
 
 // showStatus writes one look at a server.
-func showStatus(out io.Writer, s *status.Status, output string) error {
-	if output == "json" {
-		text, err := json.Marshal(s)
-		if err == nil {
-			_, err = fmt.Fprintf(out, "%s\n", text)
-		}
-		return err
+func showStatus(out io.Writer, s *status.Status, inJSON bool) error {
+	if inJSON {
+		return json.NewEncoder(out).Encode(s) // one line
 	}
 	paint := coloursOf(out)
 	ready := paint.green("ready")

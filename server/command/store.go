@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -196,7 +195,7 @@ were.`,
 
 func newStoreStats() *cobra.Command {
 	var flags storeFlags
-	var output string
+	var output outputFlag
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Show the figures of a store",
@@ -205,8 +204,8 @@ func newStoreStats() *cobra.Command {
 read-only.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "" && output != "json" {
-				return usageError{fmt.Errorf("output format %q is unknown; use json, or leave the flag out", output)}
+			if err := output.check(); err != nil {
+				return err
 			}
 			var stats store.Stats
 			err := flags.look(func(e *store.Engine) error { stats = e.Stats(); return nil })
@@ -216,19 +215,14 @@ read-only.`,
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				text, err := json.MarshalIndent(stats, "", "  ")
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text)
-				return nil
+			if output.json() {
+				return writeJSON(cmd.OutOrStdout(), stats)
 			}
 			return writeStats(cmd.OutOrStdout(), stats)
 		},
 	}
 	flags.add(cmd, true)
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for lines of text")
+	output.add(cmd.Flags(), "json, or nothing for lines of text")
 	return cmd
 }
 

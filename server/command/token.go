@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -55,10 +54,11 @@ type boundObject struct {
 
 // tokenFlags describe a token.
 type tokenFlags struct {
-	kubeconfig, dataDir, namespace, output string
-	audiences                              []string
-	duration                               time.Duration
-	bound                                  boundObject
+	credentials
+	namespace, output string
+	audiences         []string
+	duration          time.Duration
+	bound             boundObject
 }
 
 func newTokenCreate(signals catcher) *cobra.Command {
@@ -92,18 +92,14 @@ of the account and the end of the token are reported next to it.`,
 	f.StringVar(&flags.bound.Kind, "bound-object-kind", "", "kind of the object with which the token ends: Pod or Secret")
 	f.StringVar(&flags.bound.Name, "bound-object-name", "", "name of that object")
 	f.StringVar(&flags.bound.UID, "bound-object-uid", "", "uid of that object (default: the present one's)")
-	f.StringVar(&flags.dataDir, "data-dir", "./capstan-data", "data directory of the server")
-	f.StringVar(&flags.kubeconfig, "kubeconfig", "", "kubeconfig of a user who may create tokens (default <data-dir>/admin.kubeconfig)")
+	flags.credentials.add(f, "create tokens")
 	f.StringVarP(&flags.output, "output", "o", "", "new file for the token (default: the standard output)")
 	return cmd
 }
 
 // create requests the token of an account, and writes it.
 func (f *tokenFlags) create(ctx context.Context, account string, request *tokenRequest, stdout, stderr io.Writer) error {
-	if f.kubeconfig == "" {
-		f.kubeconfig = filepath.Join(f.dataDir, "admin.kubeconfig")
-	}
-	target, err := webhook.ReadKubeconfig(f.kubeconfig)
+	target, err := webhook.ReadKubeconfig(f.file())
 	if err != nil {
 		return err
 	}

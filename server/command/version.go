@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,28 +25,23 @@ func readBuild() build {
 }
 
 func newVersion(name string) *cobra.Command {
-	var output string
+	var output outputFlag
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show what this binary is",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := readBuild()
-			switch output {
-			case "":
-				fmt.Fprintf(cmd.OutOrStdout(), "%s %s (Kubernetes API %s, %s, %s)\n", name, b.Version, b.Kubernetes, b.Go, b.Platform)
-				return nil
-			case "json":
-				text, err := json.MarshalIndent(b, "", "  ")
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text)
-				return nil
+			if err := output.check(); err != nil {
+				return err
 			}
-			return usageError{fmt.Errorf("output format %q is unknown; use json, or leave the flag out", output)}
+			b := readBuild()
+			if output.json() {
+				return writeJSON(cmd.OutOrStdout(), b)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s (Kubernetes API %s, %s, %s)\n", name, b.Version, b.Kubernetes, b.Go, b.Platform)
+			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for a line of text")
+	output.add(cmd.Flags(), "json, or nothing for a line of text")
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/etcdtest"
+	"github.com/capstan-dev/capstan/internal/etcdtest/member"
 )
 
 // row is an operation that both servers are asked for. send sends the one of a number and
@@ -167,7 +168,7 @@ func (set setting) run(t *testing.T, n, round int, some func(string) bool, repor
 	if set.flags != nil {
 		flags = set.flags(dir)
 	}
-	place, members := t.TempDir(), [2]*etcdtest.Member{}
+	place, members := t.TempDir(), [2]*member.Member{}
 	if set.etcd {
 		for i := range members {
 			members[i] = etcdtest.Cluster(t, 1)[0]

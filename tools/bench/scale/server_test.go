@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/etcdtest"
+	"github.com/capstan-dev/capstan/internal/etcdtest/member"
 )
 
 // binary is the measured server: a process with memory and CPU time of its own.
@@ -55,7 +56,7 @@ type instance struct {
 	cmd       *exec.Cmd
 	started   time.Time
 	pid       int
-	etcd      *etcdtest.Member // that the server is on; nil for none
+	etcd      *member.Member // that the server is on; nil for none
 	address   string
 	transport *http.Transport
 	client    *http.Client // for short requests

@@ -29,7 +29,7 @@ func (s *Site) Pause(d time.Duration) { s.stand(d, s.next().signal) }
 // too. Requests wait for the member until the servers and the other members do without it.
 func (s *Site) Hang(d time.Duration) {
 	m := s.etcd[int(s.turn.Add(1))%len(s.etcd)]
-	s.stand(d, func(signal os.Signal) { _ = m.cmd.Process.Signal(signal) })
+	s.stand(d, func(signal os.Signal) { _ = m.Signal(signal) }) // it may have ended
 }
 
 // stand has what gets the signals stand still for a while.
