@@ -23,29 +23,20 @@ const (
 	windowParts   = 30
 )
 
-// Unit says what is counted.
-type Unit string
+// Bytes is the unit of sizes. Other units are words that follow a number.
+const Bytes = "bytes"
 
-// Units.
-const (
-	Bytes   Unit = "bytes"
-	Objects Unit = "objects"
-)
-
-// State is how far some work has come.
-type State struct {
-	Work string // what is done, in the first words of a line: "checking"
-	Unit Unit
-	Done int64
-	// Total may be an estimate that changes; 0 when it is unknown.
-	Total int64
+// state is how far some work has come.
+type state struct {
+	work, unit  string
+	done, total int64 // total is 0 when it is unknown
 }
 
 // Meter shows the states of work. It is not for concurrent use; a nil one shows nothing.
 type Meter struct {
 	now          func() time.Time
 	delay, pause time.Duration
-	show         func(s State, left time.Duration, rate float64)
+	show         func(s state, left time.Duration, rate float64)
 	hide         func()
 
 	work    string
@@ -71,42 +62,47 @@ func On(stderr io.Writer) *Meter {
 			return columns
 		}, time.Now)
 	}
-	return &Meter{now: time.Now, delay: linesPause, pause: linesPause, hide: func() {}, show: func(s State, left time.Duration, rate float64) {
-		fmt.Fprintln(stderr, line(s, left, rate))
-	}}
+	return inLines(func(line string) { fmt.Fprintln(stderr, line) })
+}
+
+// inLines writes a line from time to time.
+func inLines(write func(line string)) *Meter {
+	return &Meter{now: time.Now, delay: linesPause, pause: linesPause, hide: func() {},
+		show: func(s state, left time.Duration, rate float64) { write(line(s, left, rate)) }}
 }
 
 // onTerminal rewrites one line of a terminal, not longer than its columns.
 func onTerminal(out io.Writer, columns func() int, now func() time.Time) *Meter {
 	const clear = "\r\x1b[K"
-	return &Meter{now: now, delay: terminalDelay, pause: terminalPause, hide: func() { fmt.Fprint(out, clear) }, show: func(s State, left time.Duration, rate float64) {
+	show := func(s state, left time.Duration, rate float64) {
 		text := line(s, left, rate)
 		// A line that reaches the last column may wrap, and then could not be written again.
 		fmt.Fprint(out, clear, text[:min(len(text), max(columns()-1, 0))])
-	}}
+	}
+	return &Meter{now: now, delay: terminalDelay, pause: terminalPause, hide: func() { fmt.Fprint(out, clear) }, show: show}
 }
 
 // In shows progress in a log.
 func In(log *slog.Logger) *Meter {
-	return &Meter{now: time.Now, delay: linesPause, pause: linesPause, hide: func() {}, show: func(s State, left time.Duration, rate float64) {
-		log.Info(line(s, left, rate))
-	}}
+	return inLines(func(line string) { log.Info(line) })
 }
 
-// At shows a state, if it is time for that. Other work than that of the last state begins anew.
-func (m *Meter) At(s State) {
+// At says how far work has come, in a unit: Bytes, or a word like "objects". The total may be an estimate that
+// changes; it is 0 when it is unknown. The line about it begins with the words of work: "checking". Other words than
+// those of the last call are of other work, which begins anew.
+func (m *Meter) At(work, unit string, done, total int64) {
 	if m == nil {
 		return
 	}
-	now := m.now()
-	if s.Work != m.work || len(m.samples) == 0 {
+	s, now := state{work, unit, done, total}, m.now()
+	if s.work != m.work || len(m.samples) == 0 {
 		m.Hide()
-		m.work, m.samples, m.shown = s.Work, append(m.samples[:0], sample{now, s.Done}), now.Add(m.delay-m.pause)
+		m.work, m.samples, m.shown = s.work, append(m.samples[:0], sample{now, s.done}), now.Add(m.delay-m.pause)
 		return
 	}
 	last := m.samples[len(m.samples)-1]
 	if now.Sub(last.at) >= window/windowParts {
-		m.samples = append(m.samples, sample{now, s.Done})
+		m.samples = append(m.samples, sample{now, s.done})
 	}
 	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= window {
 		m.samples = m.samples[1:]
@@ -116,13 +112,13 @@ func (m *Meter) At(s State) {
 	}
 	rate, left := 0.0, time.Duration(-1)
 	if took := now.Sub(m.samples[0].at).Seconds(); took > 0 {
-		rate = max(0, float64(s.Done-m.samples[0].done)/took)
+		rate = max(0, float64(s.done-m.samples[0].done)/took)
 	}
-	if s.Total > 0 && s.Done > s.Total { // the estimate was too low
-		s.Total = 0
+	if s.total > 0 && s.done > s.total { // the estimate was too low
+		s.total = 0
 	}
-	if s.Total > 0 && rate > 0 {
-		left = seconds(float64(s.Total-s.Done) / rate)
+	if s.total > 0 && rate > 0 {
+		left = seconds(float64(s.total-s.done) / rate)
 	}
 	m.shown, m.visible = now, true
 	m.show(s, left, rate)
@@ -153,17 +149,17 @@ func seconds(n float64) time.Duration {
 
 // line is a state in words: "checking: 43 %, 1.2 GiB of 2.8 GiB, 85 MiB a second, 19s left". left is negative
 // when it is unknown.
-func line(s State, left time.Duration, rate float64) string {
+func line(s state, left time.Duration, rate float64) string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	unit := " " + string(s.Unit)
-	if s.Unit == Bytes {
+	unit := " " + s.unit
+	if s.unit == Bytes {
 		number, unit = func(n int64) string { return Size(float64(n)) }, ""
 	}
 	var parts []string
-	if s.Total > 0 {
-		parts = append(parts, fmt.Sprintf("%d %%", s.Done*100/s.Total), number(s.Done)+" of "+number(s.Total)+unit)
+	if s.total > 0 {
+		parts = append(parts, fmt.Sprintf("%d %%", s.done*100/s.total), number(s.done)+" of "+number(s.total)+unit)
 	} else {
-		parts = append(parts, number(s.Done)+unit)
+		parts = append(parts, number(s.done)+unit)
 	}
 	if rate > 0 {
 		parts = append(parts, number(int64(rate))+" a second")
@@ -175,7 +171,7 @@ func line(s State, left time.Duration, rate float64) string {
 		}
 		parts = append(parts, text+" left")
 	}
-	return s.Work + ": " + strings.Join(parts, ", ")
+	return s.work + ": " + strings.Join(parts, ", ")
 }
 
 // Size is a number of bytes for people.

@@ -16,11 +16,11 @@ type clock struct{ at time.Time }
 func (c *clock) now() time.Time { return c.at }
 
 // steps reports a state each tenth of a second, with rate units a second.
-func (c *clock) steps(m *Meter, s State, rate int64, seconds int) State {
+func (c *clock) steps(m *Meter, s state, rate int64, seconds int) state {
 	for range seconds * 10 {
-		m.At(s)
+		m.At(s.work, s.unit, s.done, s.total)
 		c.at = c.at.Add(100 * time.Millisecond)
-		s.Done += rate / 10
+		s.done += rate / 10
 	}
 	return s
 }
@@ -32,7 +32,7 @@ func TestTerminal(t *testing.T) {
 	c, out := &clock{time.Unix(1e9, 0)}, &bytes.Buffer{}
 	columns := 100
 	m := onTerminal(out, func() int { return columns }, c.now)
-	s := c.steps(m, State{Work: "checking", Unit: Bytes, Total: 2000 << 20}, 10<<20, 1)
+	s := c.steps(m, state{work: "checking", unit: Bytes, total: 2000 << 20}, 10<<20, 1)
 	if out.Len() != 0 {
 		t.Fatalf("work of less than a second shows %q", out)
 	}
@@ -46,7 +46,7 @@ func TestTerminal(t *testing.T) {
 	}
 	out.Reset()
 	columns = 20
-	c.steps(m, State{Work: "checking", Unit: Bytes, Done: 1 << 20}, 10, 2)
+	c.steps(m, state{work: "checking", unit: Bytes, done: 1 << 20}, 10, 2)
 	m.Hide()
 	all = screen(out)
 	if got := all[len(all)-1]; len(all) < 3 || got != "" {
@@ -68,7 +68,7 @@ func TestTerminal(t *testing.T) {
 func TestWindow(t *testing.T) {
 	c, out := &clock{time.Unix(1e9, 0)}, &bytes.Buffer{}
 	m := onTerminal(out, func() int { return 100 }, c.now)
-	s := c.steps(m, State{Work: "a", Unit: Objects, Total: 100000}, 1000, 20)
+	s := c.steps(m, state{work: "a", unit: "objects", total: 100000}, 1000, 20)
 	s = c.steps(m, s, 100, 35)
 	all := screen(out)
 	if got, want := all[len(all)-1], "a: 23 %, 23480 of 100000 objects, 100 a second, 13m left"; got != want {
@@ -86,18 +86,18 @@ func TestWindow(t *testing.T) {
 func TestEstimates(t *testing.T) {
 	c, out := &clock{time.Unix(1e9, 0)}, &bytes.Buffer{}
 	m := onTerminal(out, func() int { return 100 }, c.now)
-	c.steps(m, State{Work: "reading", Unit: Objects, Done: 50, Total: 10}, 100, 2)
+	c.steps(m, state{work: "reading", unit: "objects", done: 50, total: 10}, 100, 2)
 	if all := screen(out); strings.Contains(out.String(), "%") || all[len(all)-1] != "reading: 230 objects, 100 a second" {
 		t.Errorf("%q", all)
 	}
 	out.Reset()
-	c.steps(m, State{Work: "comparing", Unit: Objects, Total: 10000}, 100, 2)
+	c.steps(m, state{work: "comparing", unit: "objects", total: 10000}, 100, 2)
 	all := screen(out)
 	if all[0] != "" || !strings.HasPrefix(all[1], "comparing: 1 %, 100 of 10000 objects, 100 a second, 1m39s left") {
 		t.Errorf("%q", all)
 	}
 	for n, want := range map[float64]string{3725: "1h2m left", 60: "1m left", 65.4: "1m5s left", 1e12: "2376h0m left"} {
-		if got := line(State{Work: "a", Done: 1, Total: 2}, seconds(n), 1); !strings.HasSuffix(got, want) {
+		if got := line(state{work: "a", done: 1, total: 2}, seconds(n), 1); !strings.HasSuffix(got, want) {
 			t.Errorf("%g s: %q, want %q", n, got, want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestFile(t *testing.T) {
 			}
 			return string(text)
 		}
-		s := c.steps(m, State{Work: "checking", Unit: Objects, Total: 1000}, 10, 10)
+		s := c.steps(m, state{work: "checking", unit: "objects", total: 1000}, 10, 10)
 		if got := read(); got != "" {
 			t.Errorf("%s: after ten seconds %q", name, got)
 		}
@@ -136,6 +136,6 @@ func TestFile(t *testing.T) {
 		}
 	}
 	var none *Meter
-	none.At(State{Work: "a"})
+	none.At("a", Bytes, 1, 2)
 	none.Hide()
 }
