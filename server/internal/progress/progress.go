@@ -117,7 +117,8 @@ func (m *Meter) At(work, unit string, done, total int64) {
 	if s.total > 0 && s.done > s.total { // the estimate was too low
 		s.total = 0
 	}
-	if s.total > 0 && rate > 0 {
+	// The first part of a hundred, or of a window, says little about the rest.
+	if s.total > 0 && rate > 0 && (s.done >= s.total/100 || now.Sub(m.samples[0].at) >= window) {
 		left = seconds(float64(s.total-s.done) / rate)
 	}
 	m.shown, m.visible = now, true

@@ -96,6 +96,15 @@ func TestEstimates(t *testing.T) {
 	if all[0] != "" || !strings.HasPrefix(all[1], "comparing: 1 %, 100 of 10000 objects, 100 a second, 1m39s left") {
 		t.Errorf("%q", all)
 	}
+	out.Reset()
+	s := c.steps(m, state{work: "checking", unit: "objects", total: 1e6}, 100, 20)
+	if strings.Contains(out.String(), "left") {
+		t.Errorf("an estimate of the first 0.2 %%: %q", screen(out))
+	}
+	c.steps(m, s, 100, 15)
+	if all := screen(out); all[len(all)-1] != "checking: 0 %, 3480 of 1000000 objects, 100 a second, 2h46m left" {
+		t.Errorf("%q", all[len(all)-1])
+	}
 	for n, want := range map[float64]string{3725: "1h2m left", 60: "1m left", 65.4: "1m5s left", 1e12: "2376h0m left"} {
 		if got := line(state{work: "a", done: 1, total: 2}, seconds(n), 1); !strings.HasSuffix(got, want) {
 			t.Errorf("%g s: %q, want %q", n, got, want)
