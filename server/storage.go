@@ -17,6 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/shared"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -61,6 +62,7 @@ func (s *Server) openStore(ctx context.Context) error {
 // openShared opens the store in etcd, with a replica in the data directory.
 func (s *Server) openShared(ctx context.Context, replica store.Config, kinds stored.Kinds) error {
 	replica.Dir += "-replica" // the name of a store of the server's own is not used
+	replica.Progress = progress.In(s.log).At
 	figures := metrics.NewEtcd()
 	config := shared.Config{Settings: s.cfg.Etcd, Catalog: s.catalog, Form: kinds.Form(), Cipher: s.cipher, Replica: replica, Logger: s.log,
 		Observe: func(operation, key string, took time.Duration) {
@@ -104,6 +106,7 @@ func (s *Server) openEvents(ctx context.Context, config shared.Config) (store.St
 	}
 	config.EtcdServers = servers
 	config.Replica.Dir += "-events"
+	config.Replica.Progress = progress.In(s.log).At
 	opened, err := s.cfg.OpenEtcd(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("--etcd-servers-overrides: %w", err)

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -30,7 +33,7 @@ func (e *Engine) Backup(dir string) error {
 		return fmt.Errorf("store: no backup is made of a store that has failed: %w", err)
 	}
 	on := e.cfg.FS
-	partial := on.PathJoin(on.PathDir(dir), on.PathBase(dir)+".partial")
+	partial := Partial(dir)
 	for _, name := range []string{dir, partial} {
 		if _, err := on.Stat(name); err == nil {
 			return fmt.Errorf("store: cannot back up to %s: %w; name another directory, or remove it", name, fs.ErrExist)
@@ -42,7 +45,7 @@ func (e *Engine) Backup(dir string) error {
 	// log; both are copied, so there is nothing to flush first.
 	var err error
 	if e.cfg.readOnly {
-		err = copyDir(context.Background(), on, e.cfg.Dir, partial) // no other process writes: this one holds the lock
+		err = copyDir(context.Background(), e.cfg, e.cfg.Dir, partial) // no other process writes: this one holds the lock
 	} else {
 		err = e.db.Checkpoint(partial)
 	}
@@ -59,6 +62,9 @@ func (e *Engine) Backup(dir string) error {
 	}
 	return nil
 }
+
+// Partial is the directory in which a backup grows before it gets its name.
+func Partial(dir string) string { return filepath.Clean(dir) + ".partial" }
 
 // moveDir renames a directory and makes the new name durable.
 func moveDir(on vfs.FS, from, to string) error {
@@ -153,7 +159,7 @@ func Restore(ctx context.Context, cfg Config, from string, skip uint64) error {
 	cfg.Dir = on.PathJoin(on.PathDir(target), on.PathBase(target)+".restoring")
 	err = errors.Join(checkContents(on, from), on.RemoveAll(cfg.Dir)) // the rest of an interrupted restore
 	if err == nil {
-		err = copyDir(ctx, on, from, cfg.Dir)
+		err = copyDir(ctx, cfg, from, cfg.Dir)
 	}
 	if err == nil {
 		err = revive(ctx, cfg, skip)
@@ -176,25 +182,29 @@ func inBackup(name string) bool {
 	return name != "LOCK" && name != contentsFile && !strings.HasPrefix(name, reserveFile)
 }
 
-// copyDir copies the files of a backup and syncs them.
-func copyDir(ctx context.Context, on vfs.FS, from, to string) error {
-	names, err := on.List(from)
+// copyDir copies the files of a backup and syncs them. The configuration is that of either store.
+func copyDir(ctx context.Context, cfg Config, from, to string) error {
+	on := cfg.FS
+	files, err := contentsOf(on, from)
 	if err != nil {
 		return err
 	}
 	if err := makeDir(on, to); err != nil {
 		return err
 	}
-	for _, name := range names {
-		if !inBackup(name) {
-			continue
-		}
+	done, total := int64(0), int64(0)
+	for _, size := range files {
+		total += size
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		cfg.Progress("copying files", "bytes", done, total)
 		if err := vfs.Copy(on, on.PathJoin(from, name), on.PathJoin(to, name)); err != nil {
 			return err
 		}
+		done += files[name]
 	}
 	return syncDir(on, to)
 }

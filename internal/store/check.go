@@ -21,6 +21,7 @@ type checker struct {
 	swept   uint64
 	gaps    bool             // of a replica, whose source counts other changes too
 	logs    *pebble.Iterator // over the log, for versions
+	pace    *pace
 }
 
 // Check reads the whole store and reports every violation of the layout's
@@ -43,7 +44,8 @@ func (e *Engine) Check(ctx context.Context, report func(problem string)) error {
 		return ErrClosed
 	}
 	defer e.gate.leave()
-	c := &checker{ctx: ctx, opener: opener{cipher: e.cfg.Cipher, blind: e.cfg.Cipher == nil}, report: report, current: e.Current(), gaps: e.cfg.Replica}
+	c := &checker{ctx: ctx, opener: opener{cipher: e.cfg.Cipher, blind: e.cfg.Cipher == nil}, report: report, current: e.Current(), gaps: e.cfg.Replica,
+		pace: newPace(e)}
 	c.from = e.db.NewSnapshot()
 	defer func() { _ = c.from.Close() }()
 	for _, step := range []func() error{c.settings, c.log, c.versions, c.headers, c.samples} {
@@ -94,11 +96,13 @@ func (c *checker) each(space byte, visit func(it *pebble.Iterator) error) error 
 	for valid := it.First(); valid && err == nil; valid = it.Next() {
 		if n++; n%checkEvery == 0 {
 			err = c.ctx.Err()
+			c.pace.at(space, it.Key())
 		}
 		if err == nil {
 			err = visit(it)
 		}
 	}
+	c.pace.end(space)
 	return errors.Join(err, it.Error(), it.Close())
 }
 

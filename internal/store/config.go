@@ -43,6 +43,10 @@ type Config struct {
 	// written by Load and Replicate only.
 	Replica bool
 
+	// Progress receives, often, how far Check, Restore and Backup have come, and the reading of a replica's source;
+	// nil for nobody. unit is "bytes", which are estimated, or what else is counted; total is 0 when it is unknown.
+	Progress func(work, unit string, done, total int64)
+
 	readOnly bool // see OpenReadOnly
 }
 
@@ -123,6 +127,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ReserveBytes == 0 {
 		c.ReserveBytes = 64 << 20
+	}
+	if c.Progress == nil {
+		c.Progress = func(string, string, int64, int64) {}
 	}
 	return c
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"io"
 	"os"
+
+	"golang.org/x/term"
 )
 
 // colours paints words on a terminal. Without one, and where NO_COLOR is set, words stay plain.
@@ -16,12 +18,7 @@ func coloursOf(out io.Writer) colours {
 // terminal reports whether a person looks at the output.
 func terminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	null, nullErr := os.Stat(os.DevNull) // a device too
-	return err == nil && nullErr == nil && info.Mode()&os.ModeCharDevice != 0 && !os.SameFile(info, null)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (c colours) paint(code, text string) string {

@@ -110,6 +110,12 @@ func (p program) newRoot(signals catcher) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          commandsOnly,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{suggest.Flag(cmd.Flags(), err)} })
 	root.AddCommand(p.newServe(signals), p.newStore(signals), newKubeconfig(), newToken(signals), newExplorer(signals), newEnvtest(), newEtcdHealth(signals),

@@ -8,15 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 // Etcd has the commands that only a program with etcd's client can perform.
 type Etcd struct {
-	// Import and Export make the commands that move objects.
+	// Import and Export make the commands that move objects. Errors of their PreRunE are mistakes on the command line.
 	Import, Export func() *cobra.Command
 	// Check reads all values in etcd, and removes some of those that cannot be read.
-	Check func(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, out io.Writer) error
+	Check func(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, meter *progress.Meter, out io.Writer) error
 }
 
 // withEtcd is the name of the program with etcd's client.
@@ -25,7 +26,7 @@ const withEtcd = "capstan-etcd"
 // newImport is the command import. A program without etcd's client starts the other one.
 func (p program) newImport() *cobra.Command {
 	if p.etcd != nil {
-		return p.etcd.Import()
+		return checked(p.etcd.Import())
 	}
 	return p.starting("import", "Make a store of the objects of a kube-apiserver")
 }
@@ -33,9 +34,21 @@ func (p program) newImport() *cobra.Command {
 // newExport is the command export. A program without etcd's client starts the other one.
 func (p program) newExport() *cobra.Command {
 	if p.etcd != nil {
-		return p.etcd.Export()
+		return checked(p.etcd.Export())
 	}
 	return p.starting("export", "Write the objects of a store into etcd, for kube-apiserver")
+}
+
+// checked is a command that takes flags only, of which its PreRunE finds mistakes.
+func checked(cmd *cobra.Command) *cobra.Command {
+	find := cmd.PreRunE
+	cmd.Args, cmd.PreRunE = noArgs, func(cmd *cobra.Command, args []string) error {
+		if err := find(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+	return cmd
 }
 
 // starting is a command that the program with etcd's client has, which is started for it.
@@ -71,5 +84,5 @@ func (c *etcdCheck) run(cmd *cobra.Command, p program) (asked bool, err error) {
 	case p.etcd == nil:
 		return true, usageError{fmt.Errorf("--etcd needs a program with etcd's client: %w", p.become(withEtcd))}
 	}
-	return true, p.etcd.Check(cmd.Context(), &c.settings, c.encryption, c.remove, cmd.OutOrStdout())
+	return true, p.etcd.Check(cmd.Context(), &c.settings, c.encryption, c.remove, progress.On(cmd.ErrOrStderr()), cmd.OutOrStdout())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 )
 
 func (p program) newStoreMigrate(signals catcher) *cobra.Command {
@@ -36,7 +37,9 @@ The exit code is 1 when there are objects that cannot be rewritten. Each is name
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
-			return p.migrate(ctx, flags.dataDir, encryption, cmd.OutOrStdout())
+			meter := progress.On(cmd.ErrOrStderr())
+			defer meter.Hide()
+			return p.migrate(ctx, flags.dataDir, encryption, meter, cmd.OutOrStdout())
 		},
 	}
 	flags.add(cmd, false)
@@ -44,17 +47,17 @@ The exit code is 1 when there are objects that cannot be rewritten. Each is name
 	return cmd
 }
 
-func (p program) migrate(ctx context.Context, dataDir, encryption string, out io.Writer) error {
+func (p program) migrate(ctx context.Context, dataDir, encryption string, meter *progress.Meter, out io.Writer) error {
 	var last operate.Step
 	report := func(s operate.Step) {
 		switch {
 		case s.Problem != "":
+			meter.Hide()
 			fmt.Fprintln(out, s.Problem)
 		case s.Resumed:
 			fmt.Fprintf(out, "going on after %s: %d objects were looked at, %d of them rewritten\n", s.After, s.Looked, s.Rewritten)
-		case !s.Done:
-			fmt.Fprintf(out, "at %s: %d objects looked at, %d of them rewritten\n", s.After, s.Looked, s.Rewritten)
 		}
+		s.Show(meter)
 		last = s
 	}
 	cfg := p.cfg
@@ -63,6 +66,7 @@ func (p program) migrate(ctx context.Context, dataDir, encryption string, out io
 	if errors.Is(err, store.ErrLocked) {
 		err = operate.Client{DataDir: dataDir}.Migrate(ctx, report)
 	}
+	meter.Hide()
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/status"
 )
 
@@ -30,8 +32,9 @@ func newStatus(signals catcher) *cobra.Command {
 		Use:   "status",
 		Short: "Show a running server on one screen",
 		Long: `Show the version, readiness, requests, queues, watches, objects, store and certificate of a running server, and the
-requests that it failed to answer. With --watch it is shown again every two seconds, with rates of these
-seconds; without it rates are those since the server began.
+requests that it failed to answer. Rates and times of requests are those of the last second; with --watch all is
+shown again every two seconds, with those of these seconds. Numbers of failed requests count since the server
+began. The ends of certificates are those of the serving one, of this user's, and of the files in <data-dir>/pki.
 
 The exit code is 0 for a ready server, 1 for one that is not ready or does not answer.`,
 		Args: noArgs,
@@ -39,7 +42,7 @@ The exit code is 0 for a ready server, 1 for one that is not ready or does not a
 			if err := output.check(); err != nil {
 				return err
 			}
-			reader, err := status.Open(server.file())
+			reader, err := status.Open(server.file(), filepath.Join(server.dataDir, "pki"))
 			if err != nil {
 				return err
 			}
@@ -49,7 +52,7 @@ The exit code is 0 for a ready server, 1 for one that is not ready or does not a
 			if watch {
 				return watchStatus(ctx, reader, cmd.OutOrStdout(), output.json())
 			}
-			s, err := reader.Read(ctx)
+			s, err := readRates(ctx, reader)
 			if err != nil {
 				return err
 			}
@@ -67,6 +70,24 @@ The exit code is 0 for a ready server, 1 for one that is not ready or does not a
 	f.BoolVarP(&watch, "watch", "w", false, "show it again every two seconds, until interrupted")
 	output.add(f, "form: json, one object for each look (default: text)")
 	return cmd
+}
+
+// rateTime is the time of which rates are shown once.
+const rateTime = time.Second
+
+// readRates reads a status twice, for the rates in between. That of a server which is not ready, or hides its figures, is
+// read once.
+func readRates(ctx context.Context, reader *status.Reader) (*status.Status, error) {
+	s, err := reader.Read(ctx)
+	if err != nil || !s.Ready || s.Interval == 0 {
+		return s, err
+	}
+	select {
+	case <-time.After(rateTime):
+		return reader.Read(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // watchStatus shows the status until ctx ends. A server that does not answer may come back.
@@ -108,12 +129,12 @@ func showStatus(out io.Writer, s *status.Status, inJSON bool) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("server", "%s  %s", s.Server, ready)
 	row("version", "%s", s.Version)
-	if !s.Certificate.IsZero() {
-		row("certificate", "until %s", s.Certificate.UTC().Format(time.DateOnly))
+	if len(s.Certificates) > 0 {
+		row("certificates", "%s", ends(s.Certificates, paint))
 	}
 	if f := &s.Figures; f.Interval > 0 {
 		row("up", "since %s, %s", f.Began.UTC().Format("2006-01-02 15:04:05"), time.Since(f.Began).Round(time.Second))
-		row("process", "%.2f cores, %s of memory", f.CPU, bytesOf(f.Resident))
+		row("process", "%.2f cores, %s of memory", f.CPU, progress.Size(f.Resident))
 		row("requests", "%.1f a second, 99 of 100 within %s, %.0f running, %.0f waiting, %.0f watches", f.Requests, time.Duration(f.P99*float64(time.Second)),
 			f.Running, f.Queued, f.Watches)
 		row("waiting in", "%s", counts(f.Busy))
@@ -123,9 +144,9 @@ func showStatus(out io.Writer, s *status.Status, inJSON bool) error {
 		if !f.Store.Healthy {
 			health = paint.red("refuses writes")
 		}
-		row("store", "%s, %s on disk, revisions %.0f to %.0f", health, bytesOf(f.Store.Disk), f.Store.Oldest, f.Store.Revision)
+		row("store", "%s, %s on disk, revisions %.0f to %.0f", health, progress.Size(f.Store.Disk), f.Store.Oldest, f.Store.Revision)
 		if f.Store.Etcd > 0 {
-			row("etcd", "%s", bytesOf(f.Store.Etcd))
+			row("etcd", "%s", progress.Size(f.Store.Etcd))
 		}
 	}
 	for _, h := range s.Hidden {
@@ -146,13 +167,21 @@ func counts(all []status.Count) string {
 	return strings.Join(parts, ", ")
 }
 
-// bytesOf is a number of bytes for people.
-func bytesOf(n float64) string {
-	for _, unit := range []string{"B", "KiB", "MiB"} {
-		if n < 1024 {
-			return fmt.Sprintf("%.0f %s", n, unit)
+// soonEnded is the time before the end of a certificate from which on it stands out.
+const soonEnded = 7 * 24 * time.Hour
+
+// ends are the ends of certificates.
+func ends(all []status.Certificate, paint colours) string {
+	var parts []string
+	for _, c := range all {
+		text := c.Name + " until " + c.Ends.UTC().Format(time.DateOnly)
+		switch left := time.Until(c.Ends); {
+		case left < 0:
+			text = paint.red(text + " (ended)")
+		case left < soonEnded:
+			text = paint.yellow(text)
 		}
-		n /= 1024
+		parts = append(parts, text)
 	}
-	return fmt.Sprintf("%.1f GiB", n)
+	return strings.Join(parts, ", ")
 }

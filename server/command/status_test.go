@@ -17,7 +17,7 @@ func TestStatus(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("%d, %s, %s", code, out, errs)
 	}
-	for _, want := range []string{"  ready\n", "\nversion ", "\ncertificate  until 20", "\nup ", "\nrequests ", "\nstore        accepts writes, "} {
+	for _, want := range []string{"  ready\n", "\nversion ", "\ncertificates  serving until 20", ", client until 20", ", server.crt until 20", "\nup ", "\nrequests ", "\nstore         accepts writes, "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -26,17 +26,18 @@ func TestStatus(t *testing.T) {
 		Ready    bool
 		Objects  float64
 		Requests float64 `json:"requestsPerSecond"`
+		Interval float64 `json:"intervalSeconds"`
 		Store    struct{ Revision float64 }
 	}
 	if code, out, _ = command("status", "--data-dir", data, "-o", "json"); code != 0 || json.Unmarshal([]byte(out), &status) != nil ||
-		!status.Ready || status.Objects <= 0 || status.Requests <= 0 || status.Store.Revision < 20 {
+		!status.Ready || status.Interval < 1 || status.Interval > 60 || status.Objects <= 0 || status.Requests <= 0 || status.Store.Revision < 20 {
 		t.Errorf("%d, %s", code, out)
 	}
 	person := filepath.Join(dir, "anna.kubeconfig")
 	if code, _, errs := command("kubeconfig", "--data-dir", data, "--user", "anna", "--output", person); code != 0 {
 		t.Fatal(errs)
 	}
-	if code, out, _ = command("status", "--kubeconfig", person); code != 0 || !strings.Contains(out, "\nhidden       /metrics: it needs the right to get the URL /metrics\n") {
+	if code, out, _ = command("status", "--kubeconfig", person); code != 0 || !strings.Contains(out, "\nhidden        /metrics: it needs the right to get the URL /metrics\n") {
 		t.Errorf("%d, %s", code, out)
 	}
 	stop()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 )
 
 // storeFlags select the store of a command.
@@ -52,8 +53,11 @@ func (f *storeFlags) dir() string {
 }
 
 // look opens the store read-only for fn.
-func (f *storeFlags) look(fn func(*store.Engine) error) (err error) {
-	e, err := store.OpenReadOnly(store.Config{Dir: f.dir()})
+func (f *storeFlags) look(fn func(*store.Engine) error) error { return f.measured(nil, fn) }
+
+// measured is look for long work, which the meter shows.
+func (f *storeFlags) measured(meter *progress.Meter, fn func(*store.Engine) error) (err error) {
+	e, err := store.OpenReadOnly(store.Config{Dir: f.dir(), Progress: meter.At})
 	if err != nil {
 		return err
 	}
@@ -81,7 +85,8 @@ named, with the reason; --remove KEY removes one of them.`,
 			if asked, err := etcd.run(cmd, p); asked {
 				return err
 			}
-			err := flags.look(func(e *store.Engine) error { return check(cmd.Context(), e, cmd.OutOrStdout()) })
+			meter := progress.On(cmd.ErrOrStderr())
+			err := flags.measured(meter, func(e *store.Engine) error { return check(cmd.Context(), e, meter, cmd.OutOrStdout()) })
 			if errors.Is(err, store.ErrLocked) {
 				return fmt.Errorf("%w; or check a backup of it: capstan store backup --data-dir %s --to DIR, then capstan store check --backup DIR", err,
 					shellWord(flags.dataDir))
@@ -94,9 +99,15 @@ named, with the reason; --remove KEY removes one of them.`,
 	return cmd
 }
 
-func check(ctx context.Context, e *store.Engine, out io.Writer) error {
+func check(ctx context.Context, e *store.Engine, meter *progress.Meter, out io.Writer) error {
 	problems := 0
-	if err := e.Check(ctx, func(problem string) { problems++; fmt.Fprintln(out, problem) }); err != nil {
+	err := e.Check(ctx, func(problem string) {
+		problems++
+		meter.Hide()
+		fmt.Fprintln(out, problem)
+	})
+	meter.Hide()
+	if err != nil {
 		return err
 	}
 	if problems > 0 {
@@ -133,13 +144,15 @@ The certificates and keys in the data directory's 'pki' are not part of it.`,
 				return err
 			}
 			var stats store.Stats
-			err = flags.look(func(e *store.Engine) error {
+			meter := progress.On(cmd.ErrOrStderr())
+			err = flags.measured(meter, func(e *store.Engine) error {
 				stats = e.Stats()
 				return e.Backup(dir)
 			})
 			if errors.Is(err, store.ErrLocked) {
-				stats, err = operate.Client{DataDir: flags.dataDir}.Backup(cmd.Context(), dir)
+				stats, err = operate.Client{DataDir: flags.dataDir}.Backup(cmd.Context(), dir, meter)
 			}
+			meter.Hide()
 			if err != nil {
 				return err
 			}
@@ -178,7 +191,10 @@ were.`,
 			if from == "" {
 				return usageError{errors.New("no backup: name its directory with --from")}
 			}
-			if err := store.Restore(cmd.Context(), store.Config{Dir: flags.dir()}, from, skip); err != nil {
+			meter := progress.On(cmd.ErrOrStderr())
+			err := store.Restore(cmd.Context(), store.Config{Dir: flags.dir(), Progress: meter.At}, from, skip)
+			meter.Hide()
+			if err != nil {
 				return err
 			}
 			return flags.look(func(e *store.Engine) error {

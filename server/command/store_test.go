@@ -164,7 +164,7 @@ func TestStoreMistakes(t *testing.T) {
 	}{
 		{"store check extra", "capstan: unexpected argument \"extra\"", true},
 		{"store check --data-dir " + empty, "capstan: store: there is no store in " + empty, false},
-		{"store check --data-dir x --backup y", "capstan: if any flags in the group", false},
+		{"store check --data-dir x --backup y", "capstan: if any flags in the group", true},
 		{"store backup --data-dir " + empty, "capstan: no destination: name a directory", true},
 		{"store backup --data-dir " + empty + " --to " + dir + "/b", "capstan: store: there is no store in ", false},
 		{"store restore --data-dir " + empty, "capstan: no backup: name its directory", true},

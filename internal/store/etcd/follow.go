@@ -198,11 +198,22 @@ func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit
 	if keysOnly {
 		options = append(options, clientv3.WithKeysOnly())
 	}
-	for {
+	work := "reading etcd"
+	if keysOnly {
+		work = "reading the keys of etcd"
+	}
+	for done, total := int64(0), int64(0); ; {
 		page, err := e.client.Get(ctx, from, options...)
 		if err != nil {
 			return fmt.Errorf("etcd: the state at revision %d cannot be read: %w", revision, err)
 		}
+		if total == 0 {
+			total = page.Count // of all pages that follow
+		}
+		if report := e.cfg.Replica.Progress; report != nil {
+			report(work, "keys", done, total)
+		}
+		done += int64(len(page.Kvs))
 		for _, kv := range page.Kvs {
 			key, _ := e.key(kv.Key)
 			if err := visit(keyValue{kv, key}); err != nil {

@@ -18,7 +18,6 @@ import (
 const (
 	connectLimit = 5 * time.Second
 	mostBytes    = 64 << 20 // of an answer
-	mostSkew     = 5 * time.Second
 )
 
 // connect finds the running server of a subject; nil when none answers. It is a finding when a
@@ -91,30 +90,6 @@ func checkReadiness(ctx context.Context, _ *Subject, server *client.REST) (all [
 		}
 	}
 	return all
-}
-
-// checkClock compares the clocks of the server and of this machine, by the time that a new object would get.
-func checkClock(ctx context.Context, _ *Subject, server *client.REST) []Finding {
-	before := time.Now()
-	text, err := server.Post(ctx, "/api/v1/namespaces/default/configmaps?dryRun=All",
-		[]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"doctor-"}}`))
-	var made struct {
-		Metadata struct{ CreationTimestamp time.Time }
-	}
-	if err != nil || json.Unmarshal(text, &made) != nil || made.Metadata.CreationTimestamp.IsZero() {
-		return nil // another check finds the cause
-	}
-	skew := time.Duration(0)
-	if at := made.Metadata.CreationTimestamp; at.Before(before.Add(-mostSkew)) {
-		skew = before.Sub(at)
-	} else if now := time.Now(); at.After(now.Add(mostSkew)) {
-		skew = at.Sub(now)
-	}
-	if skew == 0 {
-		return nil
-	}
-	return []Finding{problem("have both follow a time server: certificates, tokens and leases count by the clock",
-		"the clocks of the server and of this machine are %v apart", skew.Round(time.Second))}
 }
 
 // condition is a condition of an object's status.

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -21,6 +23,7 @@ const (
 	slowSync    = 20 * time.Millisecond // for a write that waits for the disk
 	leastFiles  = 4096                  // open files: each client has a connection
 	leastMemory = 256 << 20             // bytes
+	leastTasks  = 128                   // threads: some for each processor, and one for each call that waits for the disk
 )
 
 // checkDirectory looks at the data directory, and whether its store can be opened.
@@ -38,6 +41,7 @@ func checkDirectory(_ context.Context, s *Subject, server *client.REST) []Findin
 	if info.Mode().Perm()&0o077 != 0 {
 		all = append(all, warning("chmod 0700 "+s.DataDir, "other users of the machine may look into %s (mode %04o), where private keys and secrets are", s.DataDir, info.Mode().Perm()))
 	}
+	all = append(all, checkOwner(s, os.Geteuid())...)
 	dir := filepath.Join(s.DataDir, "store")
 	if _, err := os.Stat(dir); err != nil || server != nil { // a server has the store open
 		return all
@@ -48,13 +52,39 @@ func checkDirectory(_ context.Context, s *Subject, server *client.REST) []Findin
 	case err == nil:
 		_ = opened.Close() // of a read
 	case errors.Is(err, store.ErrLocked):
-		all = append(all, problem("find the process with 'fuser "+dir+"/LOCK', and stop it", "a process has the store open, and no server answers"))
+		lock := filepath.Join(dir, "LOCK")
+		all = append(all, problem("stop it ('fuser "+lock+"' finds it too), or wait until it answers", "%s has the store open, and no server answers",
+			cmp.Or(lockHolder("/proc", lock), "a process")))
 	case errors.As(err, &format):
 		all = append(all, problem("use the release that wrote it, or restore a backup", "the store is of another release: %v", err))
 	default:
 		all = append(all, problem("capstan store check --data-dir "+s.DataDir+" says more; restore a backup", "the store cannot be opened: %v", err))
 	}
 	return all
+}
+
+// checkOwner looks whether one user owns the data directory and all files in it. user is that of this process.
+func checkOwner(s *Subject, user int) []Finding {
+	owner, known := ownerOf(s.DataDir)
+	if !known {
+		return nil
+	}
+	if user != 0 && user != owner {
+		return []Finding{problem("run the server, and this command, as its owner", "%s belongs to the user %d, and this is the user %d", s.DataDir, owner, user)}
+	}
+	for _, dir := range []string{s.DataDir, filepath.Join(s.DataDir, "pki"), filepath.Join(s.DataDir, "store")} {
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			return nil // the pattern is right
+		}
+		for _, file := range files {
+			if other, known := ownerOf(file); known && other != owner {
+				return []Finding{warning(fmt.Sprintf("chown -R %d %s", owner, s.DataDir),
+					"%s belongs to the user %d, and the data directory to the user %d", file, other, owner)}
+			}
+		}
+	}
+	return nil
 }
 
 // checkDisk measures the disk of the data directory.
@@ -68,21 +98,33 @@ func checkDisk(_ context.Context, s *Subject, _ *client.REST) []Finding {
 	}
 	var all []Finding
 	if free, kind, err := fileSystem(dir); err == nil {
-		if free < leastSpace {
-			all = append(all, problem("free space, or move the data directory", "%d MiB are free on the disk of %s", free>>20, dir))
-		}
-		if unsuited := unsuitedFor(kind); unsuited != "" {
-			all = append(all, warning("use a directory on a local disk", "%s is on %s", dir, unsuited))
-		}
+		all = checkFileSystem(dir, free, kind)
 	}
 	took, err := syncTime(dir)
-	switch {
-	case err != nil:
-		all = append(all, problem("give the user of the server the right to write there", "a file in %s cannot be written: %v", dir, err))
-	case took > slowSync:
-		all = append(all, warning("use a disk that is faster, or less busy: each write of a single client waits for it", "the disk of %s needs %v to keep a write", dir, took.Round(time.Millisecond)))
+	return append(all, checkSync(dir, took, err)...)
+}
+
+// checkFileSystem judges the free space, in bytes, and the kind of a directory's file system.
+func checkFileSystem(dir string, free uint64, kind int64) (all []Finding) {
+	if free < leastSpace {
+		all = append(all, problem("free space, or move the data directory", "%d MiB are free on the disk of %s", free>>20, dir))
+	}
+	if unsuited := unsuitedFor(kind); unsuited != "" {
+		all = append(all, warning("use a directory on a local disk", "%s is on %s", dir, unsuited))
 	}
 	return all
+}
+
+// checkSync judges the time of a small write.
+func checkSync(dir string, took time.Duration, err error) []Finding {
+	switch {
+	case err != nil:
+		return []Finding{problem("give the user of the server the right to write there", "a file in %s cannot be written: %v", dir, err)}
+	case took > slowSync:
+		return []Finding{warning("use a disk that is faster, or less busy: each write of a single client waits for it", "the disk of %s needs %v to keep a write",
+			dir, took.Round(time.Millisecond))}
+	}
+	return nil
 }
 
 // syncTime is the median of the times that a small write needs to be on the disk.
@@ -121,7 +163,8 @@ func checkPort(_ context.Context, s *Subject, server *client.REST) []Finding {
 		_ = l.Close() // nobody has connected
 		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return []Finding{problem("stop the program ('ss -ltnp' names it), or choose another port with --secure-port", "another program listens on %s", s.Address)}
+		return []Finding{problem("stop the program ('ss -ltnp' names it), or choose another port with --secure-port", "%s listens on %s",
+			cmp.Or(portHolder("/proc", s.Address), "another program"), s.Address)}
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return []Finding{problem("use one of this machine's addresses with --bind-address, or 0.0.0.0 for all", "%s is not an address of this machine", s.Address)}
 	case errors.Is(err, syscall.EACCES):

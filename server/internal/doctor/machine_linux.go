@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,14 +42,22 @@ func checkLimits(context.Context, *Subject, *client.REST) []Finding {
 		all = append(all, warning("raise it: 'ulimit -Hn 65536', or LimitNOFILE=65536 in the unit",
 			"a process may have %d open files, of which each client needs one", files.Max))
 	}
-	if most := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup"); most > 0 && most < leastMemory {
+	return append(all, checkGroup("/proc/self/cgroup", "/sys/fs/cgroup")...)
+}
+
+// checkGroup looks at what the control group of the process may have: memory and threads.
+func checkGroup(groups, root string) (all []Finding) {
+	if most := groupLimit(groups, root, "memory.max"); most > 0 && most < leastMemory {
 		all = append(all, warning("give it 256 MiB at least: MemoryMax= in the unit, or the limit of the container", "the memory of this process is limited to %d MiB", most>>20))
+	}
+	if most := groupLimit(groups, root, "pids.max"); most > 0 && most < leastTasks {
+		all = append(all, warning("give it more: TasksMax= in the unit, or the limit of the container", "this process may have %d threads", most))
 	}
 	return all
 }
 
-// memoryLimit is the memory that the control group of the process may have, in bytes; 0 for no limit.
-func memoryLimit(groups, root string) uint64 {
+// groupLimit is a limit of the control group of the process; 0 for none.
+func groupLimit(groups, root, name string) uint64 {
 	text, err := os.ReadFile(groups)
 	if err != nil {
 		return 0
@@ -58,7 +67,7 @@ func memoryLimit(groups, root string) uint64 {
 		if !ok {
 			continue
 		}
-		limit, err := os.ReadFile(root + path + "/memory.max")
+		limit, err := os.ReadFile(filepath.Join(root, path, name))
 		if err != nil {
 			return 0
 		}
@@ -69,4 +78,33 @@ func memoryLimit(groups, root string) uint64 {
 		return most
 	}
 	return 0
+}
+
+// ownerOf is the user that a file belongs to.
+func ownerOf(file string) (user int, known bool) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return 0, false
+	}
+	of, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(of.Uid), true
+}
+
+// timeMark is a file that systemd's client of time servers makes when it has set the clock.
+const timeMark = "/run/systemd/timesync/synchronized"
+
+// timeError is the state of a clock that nobody keeps: TIME_ERROR of adjtimex(2).
+const timeError = 5
+
+// adrift reports whether the system says that no time server keeps the clock.
+func adrift(mark string) bool {
+	if _, err := os.Stat(mark); err == nil {
+		return false
+	}
+	var state syscall.Timex
+	answer, err := syscall.Adjtimex(&state)
+	return err == nil && answer == timeError
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 // Check reads all values that servers keep in etcd, and prints the key of each one that cannot be read,
-// with the reason. Those whose keys are in remove are removed. encryptionFile has the keys of
+// with the reason; the meter shows how far it has come. Those whose keys are in remove are removed. encryptionFile has the keys of
 // encrypted values; "" for none. Errors: those of etcd; values that cannot be read and stay; and keys
 // to remove that are not there, or whose values can be read.
-func Check(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, out io.Writer) (err error) {
+func Check(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, meter *progress.Meter, out io.Writer) (err error) {
 	cipher, err := encryption.Read(encryptionFile, catalog.ResourceOfKey)
 	if err != nil {
 		return err
@@ -27,6 +28,8 @@ func Check(ctx context.Context, s *shared.Settings, encryptionFile string, remov
 	if err != nil {
 		return err
 	}
+	config.Replica.Progress = meter.At
+	defer meter.Hide()
 	in, err := etcd.OpenCopy(ctx, config)
 	if err != nil {
 		return err
@@ -52,15 +55,18 @@ func Check(ctx context.Context, s *shared.Settings, encryptionFile string, remov
 			}
 			remove = slices.DeleteFunc(remove, func(place string) bool { return place == item.Place })
 			all--
+			meter.Hide()
 			fmt.Fprintf(out, "%s: removed\n", item.Place)
 			return nil
 		}
 		left++
+		meter.Hide()
 		fmt.Fprintf(out, "%s: %v\n", item.Place, wrong)
 		return nil
 	}); err != nil {
 		return err
 	}
+	meter.Hide()
 	switch {
 	case len(remove) > 0:
 		return fmt.Errorf("there is no object at %v", remove)

@@ -1,8 +1,8 @@
 package move
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 )
 
-// NewImport makes the command that makes a store of the objects of a kube-apiserver.
+// NewImport makes the command that makes a store of the objects of a kube-apiserver. An error of its PreRunE is one of
+// the command line.
 func NewImport() *cobra.Command {
 	var flags importFlags
 	cmd := &cobra.Command{
@@ -38,16 +40,14 @@ From a running server (--from-server), a kube-apiserver 1.25 to 1.36 or this one
 resource is read in pages of one state, through the API, as an administrator. Resources
 that this server does not have, and those of extension servers, are named and left out.
 What changes during the import is named, and is an error with --strict.`,
-		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return flags.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := cmd.OutOrStdout()
-			done, err := flags.importStore(cmd.Context(), func(i Imported) {
-				if i.Problem != "" {
-					fmt.Fprintln(out, i.Problem)
-					return
-				}
-				writeProgress(out, i.Objects)
+			out, meter := cmd.OutOrStdout(), progress.On(cmd.ErrOrStderr())
+			done, err := flags.importStore(cmd.Context(), meter, func(problem string) {
+				meter.Hide()
+				fmt.Fprintln(out, problem)
 			})
+			meter.Hide()
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,8 @@ What changes during the import is named, and is an error with --strict.`,
 	return cmd
 }
 
-// NewExport makes the command that writes the objects of a store into etcd.
+// NewExport makes the command that writes the objects of a store into etcd. An error of its PreRunE is one of the command
+// line.
 func NewExport() *cobra.Command {
 	var flags etcdFlags
 	cmd := &cobra.Command{
@@ -81,10 +82,16 @@ than those that clients have seen: restart the programs that watch.
 
 What was written is read back and compared. An export that was cut off leaves keys below
 the prefix: delete them before it is run again.`,
-		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			if len(flags.etcd.EtcdServers) == 0 {
+				return errors.New("no etcd: give the URLs of its members with --to-etcd")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := cmd.OutOrStdout()
-			done, err := flags.exportStore(cmd.Context(), func(x Exported) { writeProgress(out, x.Objects) })
+			out, meter := cmd.OutOrStdout(), progress.On(cmd.ErrOrStderr())
+			done, err := flags.exportStore(cmd.Context(), meter)
+			meter.Hide()
 			if err != nil {
 				return err
 			}
@@ -94,15 +101,6 @@ the prefix: delete them before it is run again.`,
 	}
 	flags.add(cmd.Flags(), "to-etcd")
 	return cmd
-}
-
-// writeProgress writes the number of objects so far.
-func writeProgress(out io.Writer, objects map[string]int64) {
-	n := int64(0)
-	for _, one := range objects {
-		n += one
-	}
-	fmt.Fprintf(out, "%d objects so far\n", n)
 }
 
 // numbers is a table of the numbers of objects.

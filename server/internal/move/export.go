@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -19,13 +19,13 @@ import (
 // kube-apiserver. Names, uids, creation times and owners stay; the resourceVersions are those of
 // etcd.
 type Export struct {
-	Store  *store.Engine
-	To     etcd.Config
-	Kinds  stored.Kinds // all of the store
-	Report func(Exported)
+	Store *store.Engine
+	To    etcd.Config
+	Kinds stored.Kinds // all of the store
+	Meter *progress.Meter
 }
 
-// Exported is the progress of an export.
+// Exported is the outcome of an export.
 type Exported struct {
 	Revision uint64           // of etcd
 	Objects  map[string]int64 // by resource: "core/pods"
@@ -49,7 +49,7 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 	}
 	done.Objects = map[string]int64{}
 	sums := map[string][sha256.Size]byte{}
-	batch, size, reported := []etcd.Item(nil), 0, time.Now()
+	batch, size := []etcd.Item(nil), 0
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
@@ -58,10 +58,6 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 			return err
 		}
 		batch, size = batch[:0], 0
-		if time.Since(reported) > time.Second {
-			reported = time.Now()
-			x.Report(done)
-		}
 		return nil
 	}
 	if err := x.each(ctx, func(item etcd.Item) error {
@@ -90,9 +86,19 @@ func (x *Export) each(ctx context.Context, visit func(etcd.Item) error) error {
 		return err
 	}
 	defer func() { _ = view.Close() }()
+	done, total := int64(0), int64(0)
+	for prefix := range x.Kinds {
+		n, err := view.Count(ctx, prefix, "")
+		if err != nil {
+			return err
+		}
+		total += n
+	}
 	for _, prefix := range slices.Sorted(maps.Keys(x.Kinds)) {
 		var failure error
 		if err := view.Scan(ctx, prefix, "", func(e *store.Entry) bool {
+			x.Meter.At("writing into etcd", "objects", done, total)
+			done++
 			var data []byte
 			if data, failure = x.encoded(ctx, x.Kinds[prefix], e); failure == nil {
 				failure = visit(etcd.Item{Key: string([]byte(e.Key)), Data: data})

@@ -61,19 +61,25 @@ func (f *serverFlags) add(fs *pflag.FlagSet) {
 // given reports whether a server was named.
 func (f *serverFlags) given() bool { return f.url != "" || f.kubeconfig != "" }
 
-// config is the configuration of the client.
-func (f *serverFlags) config() (c client.Config, err error) {
+// validate finds flags that contradict each other.
+func (f *serverFlags) validate() error {
 	byFlags := f.tokenFile != "" || f.certificate != "" || f.key != "" || f.authority != ""
 	switch {
 	case f.kubeconfig != "" && byFlags:
-		return c, errors.New("--kubeconfig has the credentials and the authority: leave out --token-file, --client-certificate, --client-key and --certificate-authority")
-	case f.kubeconfig != "":
+		return errors.New("--kubeconfig has the credentials and the authority: leave out --token-file, --client-certificate, --client-key and --certificate-authority")
+	case f.kubeconfig == "" && f.context != "":
+		return errors.New("--context is one of a --kubeconfig: give that too")
+	}
+	return nil
+}
+
+// config is the configuration of the client.
+func (f *serverFlags) config() (c client.Config, err error) {
+	if f.kubeconfig != "" {
 		if c, _, err = client.LoadKubeconfig(f.kubeconfig, f.context); f.url != "" {
 			c.Host = f.url
 		}
 		return c, err
-	case f.context != "":
-		return c, errors.New("--context is one of a --kubeconfig: give that too")
 	}
 	c = client.Config{Host: f.url, BearerTokenFile: f.tokenFile, CertificateFile: f.certificate, KeyFile: f.key}
 	if f.authority == "" {
@@ -95,6 +101,17 @@ type importFlags struct {
 	etcdFlags
 	server           serverFlags
 	leaveOut, strict bool
+}
+
+// validate finds a source that is missing, and flags that contradict each other.
+func (f *importFlags) validate() error {
+	switch {
+	case f.server.given() && len(f.etcd.EtcdServers) > 0:
+		return errors.New("two sources: give --from-etcd, or --from-server or --kubeconfig")
+	case !f.server.given() && len(f.etcd.EtcdServers) == 0:
+		return errors.New("no source: give the URLs of the members of etcd with --from-etcd, or a running server with --from-server")
+	}
+	return f.server.validate()
 }
 
 func (f *importFlags) add(fs *pflag.FlagSet) {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -32,8 +31,8 @@ type Import struct {
 	LeaveOut bool
 	// Strict makes an error of a source that differs from the new store at the end.
 	Strict bool
-	// Report receives the progress, at most once a second, and each value that cannot be read.
-	Report func(Imported)
+	// Report receives a line about each value that cannot be read.
+	Report func(problem string)
 }
 
 // Source has the objects of an import.
@@ -49,13 +48,12 @@ type Source interface {
 	Close() error
 }
 
-// Imported is the progress of an import.
+// Imported is the outcome of an import.
 type Imported struct {
 	Revision uint64           // of the source
 	Objects  map[string]int64 // by resource: "core/pods"
 	Others   int64            // keys that are not objects, like ranges and leases of servers
 	LeftOut  int64            // values and resources that cannot be read
-	Problem  string           // names one of them, and the reason
 	Notes    []string         // resources that the server does not have, and changes during the import
 }
 
@@ -91,7 +89,7 @@ func (i *Import) load(ctx context.Context, config store.Config) (done Imported, 
 		return done, err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	into := &Copying{done: Imported{Objects: map[string]int64{}}, left: map[string]bool{}, report: i.Report, reported: time.Now()}
+	into := &Copying{done: Imported{Objects: map[string]int64{}}, left: map[string]bool{}, report: i.Report}
 	if err := engine.Load(i.From.Name(), func(l *store.Loading) (uint64, error) {
 		into.loading = l
 		into.done.Revision, err = i.From.Copy(ctx, into)
@@ -112,20 +110,15 @@ func (i *Import) load(ctx context.Context, config store.Config) (done Imported, 
 
 // Copying takes the objects of a source into the new store, and counts them.
 type Copying struct {
-	loading  *store.Loading
-	done     Imported
-	left     map[string]bool // keys, or beginnings of them
-	report   func(Imported)
-	reported time.Time
+	loading *store.Loading
+	done    Imported
+	left    map[string]bool // keys, or beginnings of them
+	report  func(problem string)
 }
 
 // Put adds an object. Errors are those of the store.
 func (c *Copying) Put(key string, revision uint64, v store.Value) error {
 	c.done.Objects[resourceOf(key)]++
-	if time.Since(c.reported) > time.Second {
-		c.reported = time.Now()
-		c.report(c.done)
-	}
 	return c.loading.Put(key, revision, v)
 }
 
@@ -133,9 +126,7 @@ func (c *Copying) Put(key string, revision uint64, v store.Value) error {
 func (c *Copying) LeaveOut(key, problem string) {
 	c.done.LeftOut++
 	c.left[key] = true
-	one := c.done
-	one.Problem = problem
-	c.report(one)
+	c.report(problem)
 }
 
 // Again takes back the values that were put or left out under the keys of a resource.

@@ -17,6 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -26,14 +27,14 @@ func rows() *catalog.Catalog {
 }
 
 // importStore makes the store of a data directory of the objects of a source: see Import.
-func (f *importFlags) importStore(ctx context.Context, report func(Imported)) (done Imported, err error) {
+func (f *importFlags) importStore(ctx context.Context, meter *progress.Meter, report func(problem string)) (done Imported, err error) {
 	cipher, err := encryption.Read(f.encryption, catalog.ResourceOfKey)
 	if err != nil {
 		return done, err
 	}
 	defer cipher.Close()
 	all := rows()
-	from, err := f.source(ctx, all, cipher)
+	from, err := f.source(ctx, all, cipher, meter)
 	if err != nil {
 		return done, err
 	}
@@ -44,31 +45,24 @@ func (f *importFlags) importStore(ctx context.Context, report func(Imported)) (d
 }
 
 // source opens the source that the flags name. Errors are those of the flags and of openEtcd.
-func (f *importFlags) source(ctx context.Context, all *catalog.Catalog, cipher *encryption.Cipher) (Source, error) {
-	switch {
-	case f.server.given() && len(f.etcd.EtcdServers) > 0:
-		return nil, errors.New("two sources: give --from-etcd, or --from-server or --kubeconfig")
-	case f.server.given():
+func (f *importFlags) source(ctx context.Context, all *catalog.Catalog, cipher *encryption.Cipher, meter *progress.Meter) (Source, error) {
+	if f.server.given() {
 		config, err := f.server.config()
 		if err != nil {
 			return nil, err
 		}
-		return openServer(config, all)
-	case len(f.etcd.EtcdServers) == 0:
-		return nil, errors.New("no source: give the URLs of the members of etcd with --from-etcd, or a running server with --from-server")
+		return openServer(config, all, meter)
 	}
 	from, err := configOf(&f.etcd, all, cipher)
 	if err != nil {
 		return nil, err
 	}
+	from.Replica.Progress = meter.At
 	return openEtcd(ctx, from)
 }
 
 // exportStore writes the objects of the store of a data directory into etcd: see Export.
-func (f *etcdFlags) exportStore(ctx context.Context, report func(Exported)) (done Exported, err error) {
-	if len(f.etcd.EtcdServers) == 0 {
-		return done, errors.New("no etcd: give the URLs of its members with --to-etcd")
-	}
+func (f *etcdFlags) exportStore(ctx context.Context, meter *progress.Meter) (done Exported, err error) {
 	cipher, err := encryption.Read(f.encryption, catalog.ResourceOfKey)
 	if err != nil {
 		return done, err
@@ -88,10 +82,11 @@ func (f *etcdFlags) exportStore(ctx context.Context, report func(Exported)) (don
 	if err != nil {
 		return done, err
 	}
+	to.Replica.Progress = meter.At
 	kinds, err := custom.KindsOfStore(ctx, engine, all.Snapshot())
 	if err != nil {
 		return done, err
 	}
-	x := Export{Store: engine, To: to, Kinds: stored.NewKinds(all.Snapshot()).And(kinds), Report: report}
+	x := Export{Store: engine, To: to, Kinds: stored.NewKinds(all.Snapshot()).And(kinds), Meter: meter}
 	return x.Run(ctx)
 }

@@ -16,18 +16,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/registry"
 )
 
 // Server is a running server whose objects are read through its API, each resource in pages of one
 // state, and one resource after the other. The memory that it needs does not depend on their number.
 type Server struct {
-	client *client.REST
-	url    string
-	rows   *catalog.Snapshot // the built-in ones
-	form   *registry.Form
-	newest uint64        // revision that the source has shown
-	copied []*collection // those that Copy has put
+	client  *client.REST
+	url     string
+	rows    *catalog.Snapshot // the built-in ones
+	form    *registry.Form
+	newest  uint64        // revision that the source has shown
+	copied  []*collection // those that Copy has put
+	meter   *progress.Meter
+	counted int64 // objects that the meter shows
 }
 
 // collection is a list of the source with objects of the new store.
@@ -55,13 +58,13 @@ type definition struct {
 
 // openServer makes the source of a server's API. It does not connect. Errors are mistakes in the
 // configuration.
-func openServer(config client.Config, rows *catalog.Catalog) (*Server, error) {
+func openServer(config client.Config, rows *catalog.Catalog, meter *progress.Meter) (*Server, error) {
 	config.UserAgent = "capstan"
 	c, err := client.NewREST(config)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{client: c, url: config.Host, rows: rows.Snapshot(), form: registry.New(rows)}, nil
+	return &Server{client: c, url: config.Host, rows: rows.Snapshot(), form: registry.New(rows), meter: meter}, nil
 }
 
 // Name implements Source.
@@ -169,6 +172,7 @@ func (s *Server) copy(ctx context.Context, c *collection, into *Copying, seen fu
 		if seen != nil {
 			seen(object)
 		}
+		s.count("reading the server")
 		return s.put(c, object, into)
 	})
 	if refused(err) {
@@ -180,6 +184,12 @@ func (s *Server) copy(ctx context.Context, c *collection, into *Copying, seen fu
 	}
 	s.copied = append(s.copied, c)
 	return err
+}
+
+// count shows one more object. Their number is unknown before all lists are read.
+func (s *Server) count(work string) {
+	s.counted++
+	s.meter.At(work, "objects", s.counted, 0)
 }
 
 // put puts one object of a list.
@@ -261,9 +271,11 @@ func (s *Server) noteUnknown(ctx context.Context, found *served, known map[strin
 
 // Keys implements Source.
 func (s *Server) Keys(ctx context.Context, into *Digests) error {
+	s.counted = 0
 	for _, c := range s.copied {
 		if err := s.each(ctx, c.path, onlyMetadata, func() error { into.Again(c.prefix); return nil }, func(object []byte) error {
 			h, err := headOf(c, object)
+			s.count("comparing with the server")
 			if err == nil {
 				into.Add(h.key, h.revision)
 			}

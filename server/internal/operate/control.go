@@ -17,6 +17,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/ranks"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -56,7 +57,7 @@ func Listen(dataDir string, engine *store.Engine, encrypted func() string, kinds
 			http.Error(w, "the directory of a backup must be named from the root", http.StatusBadRequest)
 			return
 		}
-		if err := engine.Backup(filepath.Clean(to)); err != nil {
+		if err := follow(to, engine.Stats(), progress.In(log), func() error { return engine.Backup(filepath.Clean(to)) }); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -75,7 +76,8 @@ func Listen(dataDir string, engine *store.Engine, encrypted func() string, kinds
 			_ = lines.Encode(line) // the operator may have gone, which ends the request's context
 			_ = http.NewResponseController(w).Flush()
 		}
-		if err := Migrate(r.Context(), engine, encrypted(), kinds, func(step Step) { say(step) }); err != nil {
+		meter := progress.In(log)
+		if err := Migrate(r.Context(), engine, encrypted(), kinds, func(step Step) { say(step); step.Show(meter) }); err != nil {
 			log.Warn("a migration of the store stopped", "error", err)
 			say(migrationLine{Error: err.Error()})
 			return
@@ -126,9 +128,16 @@ func (c *Socket) Close() {
 type Client struct{ DataDir string }
 
 // Backup backs up the server's store into a directory that does not exist yet, an
-// absolute path. The server must be able to write there.
-func (c Client) Backup(ctx context.Context, dir string) (store.Stats, error) {
-	return c.call(ctx, http.MethodPost, "/backup?to="+url.QueryEscape(dir))
+// absolute path. The server must be able to write there. The meter shows how far it has come.
+func (c Client) Backup(ctx context.Context, dir string, meter *progress.Meter) (stats store.Stats, err error) {
+	if stats, err = c.Stats(ctx); err != nil {
+		return stats, err
+	}
+	err = follow(dir, stats, meter, func() (err error) {
+		stats, err = c.call(ctx, http.MethodPost, "/backup?to="+url.QueryEscape(dir))
+		return err
+	})
+	return stats, err
 }
 
 // Stats returns the figures of the server's store.

@@ -61,7 +61,7 @@ func TestEncryptionAtRest(t *testing.T) {
 	h.MergePatch(secretsPath+"/s", `{"data":{"more":"`+hidden+`"}}`)
 	h.Remove(secretsPath+"/gone", "")
 	backup := filepath.Join(t.TempDir(), "backup")
-	if _, err := (operate.Client{DataDir: dir}).Backup(t.Context(), backup); err != nil {
+	if _, err := (operate.Client{DataDir: dir}).Backup(t.Context(), backup, nil); err != nil {
 		t.Fatal(err)
 	}
 	read := func(h *harness.Server) {

@@ -55,6 +55,7 @@ type Step struct {
 	// present form, and Failed of those that could not be rewritten. They include the
 	// work before an interruption.
 	Looked    int64 `json:"looked"`
+	Total     int64 `json:"total,omitempty"` // objects at the beginning
 	Rewritten int64 `json:"rewritten"`
 	Failed    int64 `json:"failed"`
 	// Resumed is set in the first step of a continued migration.
@@ -122,6 +123,9 @@ func (m *migration) run(ctx context.Context) error {
 	if err := m.resume(ctx); err != nil {
 		return err
 	}
+	if err := m.count(ctx); err != nil {
+		return err
+	}
 	for _, prefix := range slices.Sorted(maps.Keys(m.kinds)) {
 		if prefix+"\xff" <= m.step.After {
 			continue
@@ -161,6 +165,24 @@ func (m *migration) resume(ctx context.Context) error {
 	m.step.Resumed = true
 	m.report(m.step)
 	m.step.Resumed = false
+	return nil
+}
+
+// count counts the objects, for an estimate of the time.
+func (m *migration) count(ctx context.Context) (err error) {
+	reader, err := m.store.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	m.step.Total = 0
+	for prefix := range m.kinds {
+		n, err := reader.Count(ctx, prefix, "")
+		if err != nil {
+			return err
+		}
+		m.step.Total += n
+	}
 	return nil
 }
 

@@ -4,11 +4,8 @@ package status
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +23,8 @@ type Status struct {
 	// Failing are the names of the health checks that fail; none for a ready server.
 	Ready   bool     `json:"ready"`
 	Failing []string `json:"failing,omitempty"`
-	// Certificate is the end of the serving certificate.
-	Certificate time.Time `json:"certificateEnds"`
+	// Certificates are those of the server that can be seen from here, and that of the user.
+	Certificates []Certificate `json:"certificates,omitempty"`
 	Figures
 	// Hidden names what the user may not read, with the missing right.
 	Hidden []string `json:"hidden,omitempty"`
@@ -37,18 +34,21 @@ type Status struct {
 type Reader struct {
 	rest *client.REST
 	host string
+	own  []Certificate // of the user
+	pki  string
 	last sample
 }
 
-// Open makes a reader by a kubeconfig. It does not connect.
-func Open(kubeconfig string) (*Reader, error) {
+// Open makes a reader by a kubeconfig. It does not connect. pki is the directory of the server's certificates, which may
+// be on another machine.
+func Open(kubeconfig, pki string) (*Reader, error) {
 	config, _, err := client.LoadKubeconfig(kubeconfig, "")
 	if err != nil {
 		return nil, err
 	}
 	config.Retries, config.UserAgent = -1, "capstan"
 	rest, err := client.NewREST(config)
-	return &Reader{rest: rest, host: config.Host}, err
+	return &Reader{rest: rest, host: config.Host, pki: pki, own: ofClient(config)}, err
 }
 
 // Close closes the connections.
@@ -76,7 +76,7 @@ func (r *Reader) Read(ctx context.Context) (*Status, error) {
 			s.Failing = append(s.Failing, strings.TrimSpace(name))
 		}
 	}
-	s.Certificate = servingEnd(ctx, r.host)
+	s.Certificates = slices.Concat(serving(ctx, r.host), r.own, inDirectory(r.pki))
 	if text, err = r.get(ctx, s, "/metrics"); err != nil || text == nil {
 		return s, err
 	}
@@ -107,29 +107,6 @@ func (r *Reader) get(ctx context.Context, s *Status, path string) ([]byte, error
 		return []byte(refused.Answer), nil // of a check that fails
 	}
 	return text, err
-}
-
-// servingEnd is the end of the certificate that a server shows; zero when none is seen.
-func servingEnd(ctx context.Context, host string) (end time.Time) {
-	u, err := url.Parse(host)
-	if err != nil || u.Scheme != "https" {
-		return end
-	}
-	address := u.Host
-	if u.Port() == "" {
-		address = net.JoinHostPort(u.Hostname(), "443")
-	}
-	// Nothing is sent on this connection, and its certificate is trusted for nothing.
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(c tls.ConnectionState) error {
-		end = c.PeerCertificates[0].NotAfter
-		return nil
-	}}}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	if conn, err := dialer.DialContext(ctx, "tcp", address); err == nil {
-		_ = conn.Close() // nothing was sent
-	}
-	return end
 }
 
 // top are the n largest numbers, with their names.

@@ -31,7 +31,7 @@ var groups = []group{
 	{"admission", "the chain of plug-ins, and the plug-ins that are built in", 5, 0, 12,
 		in(rooms, "admission")},
 	{"surroundings", "switches, figures, descriptions", 6, 0, 8,
-		in(rooms, "options", "discovery", "metrics", "logging", "hangups")},
+		in(rooms, "options", "discovery", "metrics", "logging", "progress", "hangups")},
 	{"kinds", "rules of single kinds", 6, 8, 12,
 		in(rooms, "kinds/policy", "kinds/definitions", "kinds/conversion", "kinds", "admission/conditions")},
 	{"state", "rows and stored objects", 7, 0, 4,
