@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 	"strings"
@@ -10,8 +11,9 @@ import (
 )
 
 // Debug finds the endpoints below /debug/, for authorized users: the queues of priority and
-// fairness and the verbosity of the log unless they are nil, and Go's profiles if they are on.
-func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosity) func(rest string) request.Target {
+// fairness, the verbosity of the log and the slow requests unless they are nil, and Go's profiles
+// if they are on.
+func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosity, slow *request.SlowLog) func(rest string) request.Target {
 	return func(rest string) request.Target {
 		step, name, _ := strings.Cut(rest, "/")
 		switch {
@@ -29,6 +31,8 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosi
 				}
 				return r.Send(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
 			}}
+		case rest == "slow_requests" && slow != nil:
+			return request.Target{EndpointPath: "/debug", OwnRepresentation: true, Endpoint: func(r *request.Request) error { return sendSlow(r, slow) }}
 		case step == "flags" && log != nil:
 			return request.Target{EndpointPath: "/debug", OwnRepresentation: true, TakesBody: true, Endpoint: func(r *request.Request) error {
 				code, text := log.answer(r, name)
@@ -52,4 +56,23 @@ func profile(name string) http.HandlerFunc {
 		return pprof.Trace
 	}
 	return pprof.Index
+}
+
+// slowRequests is the answer of /debug/slow_requests.
+type slowRequests struct {
+	Threshold float64               `json:"thresholdSeconds"`
+	Requests  []request.SlowRequest `json:"requests"`
+}
+
+// sendSlow answers with the last slow requests, the newest first.
+func sendSlow(r *request.Request, log *request.SlowLog) error {
+	all := slowRequests{log.Least().Seconds(), log.Newest()}
+	if all.Requests == nil {
+		all.Requests = []request.SlowRequest{}
+	}
+	body, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return r.Send(http.StatusOK, "application/json", append(body, '\n'))
 }
