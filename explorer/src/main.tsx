@@ -5,10 +5,11 @@ import { useKeys } from "./keys";
 import { LoginPage } from "./login/login";
 import { objects } from "./objects";
 import { go, href } from "./route";
+import { server } from "./server";
 import { Shell } from "./shell/shell";
 import "./theme";
 
-const modules = [objects];
+const modules = [objects, server];
 
 function Page() {
   useKeys(modules.map((m) => ({ key: m.key, does: `page ${m.title}`, run: () => go(href([m.path])) })));

@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/pprof"
 	"strings"
@@ -66,7 +67,13 @@ type slowRequests struct {
 
 // sendSlow answers with the last slow requests, the newest first.
 func sendSlow(r *request.Request, log *request.SlowLog) error {
-	all := slowRequests{log.Least().Seconds(), log.Newest()}
+	most := int64(math.MaxInt)
+	if limit, err := r.Query.Integer("limit"); err != nil {
+		return err
+	} else if limit != nil {
+		most = max(*limit, 0)
+	}
+	all := slowRequests{log.Least().Seconds(), log.Newest(int(most))}
 	if all.Requests == nil {
 		all.Requests = []request.SlowRequest{}
 	}

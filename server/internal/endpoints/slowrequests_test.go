@@ -58,6 +58,10 @@ func TestSlowRequestsAreShown(t *testing.T) {
 	if r := all.Requests[0]; r.Group != "apps" || r.Resource != "deployments" {
 		t.Errorf("the newest is not the first: %+v", r)
 	}
+	if got := h.Get("/debug/slow_requests?limit=1"); strings.Count(string(got.Body), `"path"`) != 1 {
+		t.Errorf("not one: %s", got.Body)
+	}
+	h.Get("/debug/slow_requests?limit=x").Expect(t, http.StatusBadRequest, "BadRequest")
 	if text := string(h.Get("/debug/slow_requests").Body); strings.Contains(text, "hidden") {
 		t.Errorf("something private is shown: %s", text)
 	}

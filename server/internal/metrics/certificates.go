@@ -16,7 +16,7 @@ type Certificates struct {
 // the metrics are, since certificates change while a server runs.
 func NewCertificates(ends func() map[string]time.Time) *Certificates {
 	return &Certificates{ends, prometheus.NewDesc("capstan_certificate_expiration_timestamp_seconds",
-		"When a certificate of the server ends, by its purpose; of several for one purpose the first.", []string{"certificate"}, nil)}
+		"When a certificate of the server ends, by its purpose; of several for one purpose the first. Authorities are clients, proxies, node-authorities and own-authority.", []string{"certificate"}, nil)}
 }
 
 // Describe implements prometheus.Collector.

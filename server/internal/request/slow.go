@@ -1,7 +1,6 @@
 package request
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -62,13 +61,13 @@ func NewSlowLog(most int, least time.Duration) *SlowLog {
 // Least is the time from which a request is kept.
 func (l *SlowLog) Least() time.Duration { return l.least }
 
-// Newest lists the requests, those that ended last first.
-func (l *SlowLog) Newest() []SlowRequest {
+// Newest lists at most so many of the requests, those that ended last first.
+func (l *SlowLog) Newest(most int) []SlowRequest {
 	l.mu.Lock()
 	all := slices.Concat(l.ring[l.next:], l.ring[:l.next])
 	l.mu.Unlock()
 	slices.Reverse(all)
-	return all
+	return all[:min(most, len(all))]
 }
 
 // ended notes a request with its labels in metrics. Those that last as long as the client wants
@@ -78,8 +77,10 @@ func (l *SlowLog) ended(r *Request, k *metrics.Key, took time.Duration) {
 		return
 	}
 	s := SlowRequest{Time: r.start, Method: bounded(r.HTTP.Method), Path: bounded(r.HTTP.URL.Path), Options: optionsOf(r.HTTP.URL),
-		Verb: cmp.Or(r.Verb(), lower(k.Verb)), Group: k.Resource.Group, Version: k.Resource.Version, Resource: k.Resource.Plural, Subresource: k.Sub,
-		Code: r.Status, Bytes: r.Bytes, Duration: took.Seconds(), Queued: r.queued.Seconds()}
+		Verb: lower(k.Verb), Code: r.Status, Bytes: r.Bytes, Duration: took.Seconds(), Queued: r.queued.Seconds()}
+	if of := k.Resource; of.Plural != "" {
+		s.Verb, s.Group, s.Version, s.Resource, s.Subresource = r.Verb(), of.Group, of.Version, of.Plural, k.Sub
+	}
 	if r.User != nil {
 		s.User = bounded(r.User.Name)
 	}
