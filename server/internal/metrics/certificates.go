@@ -15,8 +15,8 @@ type Certificates struct {
 // NewCertificates makes the gauge of the ends, by the purpose of the certificates. They are asked for when
 // the metrics are, since certificates change while a server runs.
 func NewCertificates(ends func() map[string]time.Time) *Certificates {
-	return &Certificates{ends, prometheus.NewDesc("capstan_certificate_expiration_timestamp_seconds",
-		"When a certificate of the server ends, by its purpose; of several for one purpose the first. Authorities are clients, proxies, node-authorities and own-authority.", []string{"certificate"}, nil)}
+	return &Certificates{ends, prometheus.NewDesc("capstan_certificate_expiration_timestamp_seconds", "When a certificate of the server ends, by its purpose; "+
+		"of several for one purpose the first. Authorities are clients, proxies, node-authorities and own-authority.", []string{"certificate"}, nil)}
 }
 
 // Describe implements prometheus.Collector.
