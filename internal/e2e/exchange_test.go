@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/capstan-dev/capstan/internal/balancer"
+	"github.com/capstan-dev/capstan/internal/kmstest"
 )
 
 // exchange is a cluster on one etcd whose servers are exchanged while clients use it.
@@ -59,17 +60,20 @@ func newExchange(t *testing.T) *exchange {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyFile, tokens := filepath.Join(x.dir, "sa.key"), filepath.Join(x.dir, "tokens.csv")
+	keyFile, tokens, encryption := filepath.Join(x.dir, "sa.key"), filepath.Join(x.dir, "tokens.csv"), filepath.Join(x.dir, "encryption.yaml")
 	for file, text := range map[string][]byte{
 		keyFile: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
 		tokens:  []byte("admintoken,admin,uid-admin,system:masters\n"),
+		encryption: []byte(`{"apiVersion": "apiserver.config.k8s.io/v1", "kind": "EncryptionConfiguration", "resources": [{"resources": ["secrets", "configmaps"],
+			"providers": [{"kms": {"name": "test", "endpoint": "` + kmstest.Start(t).Endpoint + `"}}, {"identity": {}}]}]}`),
 	} {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	x.flags = []string{"--etcd-servers", x.etcd, "--bind-address", "127.0.0.1", "--token-auth-file", tokens, "--service-account-key-file", keyFile,
-		"--service-account-signing-key-file", keyFile, "--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/20"}
+		"--service-account-signing-key-file", keyFile, "--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/20",
+		"--encryption-provider-config", encryption}
 	return x
 }
 
