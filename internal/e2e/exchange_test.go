@@ -64,7 +64,7 @@ func newExchange(t *testing.T) *exchange {
 	for file, text := range map[string][]byte{
 		keyFile: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
 		tokens:  []byte("admintoken,admin,uid-admin,system:masters\n"),
-		encryption: []byte(`{"apiVersion": "apiserver.config.k8s.io/v1", "kind": "EncryptionConfiguration", "resources": [{"resources": ["secrets", "configmaps"],
+		encryption: []byte(`{"apiVersion": "apiserver.config.k8s.io/v1", "kind": "EncryptionConfiguration", "resources": [{"resources": ["secrets", "services"],
 			"providers": [{"kms": {"name": "test", "endpoint": "` + kmstest.Start(t).Endpoint + `"}}, {"identity": {}}]}]}`),
 	} {
 		if err := os.WriteFile(file, text, 0o600); err != nil {

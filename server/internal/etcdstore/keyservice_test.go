@@ -26,7 +26,7 @@ func guardedSecrets(t *testing.T, version int) {
 	start := func() *harness.Server {
 		return harness.Start(t, func(c *server.Config) {
 			harness.OnEtcd(c, url, "/registry")
-			c.EncryptionConfigFile = harness.EncryptionConfig(t, fmt.Sprintf(`{kms: {apiVersion: v%d, name: k, endpoint: %q, timeout: 500ms}}, {identity: {}}`, version, kms.Endpoint))
+			c.EncryptionConfigFile = harness.EncryptionConfig(t, fmt.Sprintf(`{kms: {apiVersion: v%d, name: k, endpoint: %q, timeout: 500ms}}, {identity: {}}`, version, kms.Endpoint), "services")
 		})
 	}
 	one, other := start(), start()
@@ -46,9 +46,11 @@ func guardedSecrets(t *testing.T, version int) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	value, err := client.Get(t.Context(), "/registry/secrets/default/s1")
-	if mark := fmt.Sprintf("k8s:enc:kms:v%d:k:", version); err != nil || len(value.Kvs) != 1 || !strings.HasPrefix(string(value.Kvs[0].Value), mark) {
-		t.Fatalf("in etcd lies %q, %v", value.Kvs, err)
+	for _, place := range []string{"secrets/default/s1", "services/specs/default/kubernetes", "ranges/serviceips"} {
+		value, err := client.Get(t.Context(), "/registry/"+place)
+		if mark := fmt.Sprintf("k8s:enc:kms:v%d:k:", version); err != nil || len(value.Kvs) != 1 || !strings.HasPrefix(string(value.Kvs[0].Value), mark) {
+			t.Errorf("in etcd lies %s: %q, %v", place, value.Kvs, err)
+		}
 	}
 
 	kms.Hangs.Store(true)
