@@ -41,14 +41,18 @@ STORMFLAGS ?=
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
+# What changed since the last release, for the explorer.
+CHANGES := explorer/public/changes.json
+
 .PHONY: generate
-generate: ## Rebuild gen/ from openapi/ and schemas/
+generate: ## Rebuild gen/ and the explorer's record of changes from openapi/ and schemas/
 	go run ./generator generate
+	go run ./generator changes $(CHANGES)
 
 .PHONY: verify
-verify: generate verify-explorer ## Fail when gen/ is stale, or has a new or orphaned file, or explorer/dist is not made of its sources
-	@changes=$$(git status --porcelain -- gen internal/gen); \
-	if [ -n "$$changes" ]; then echo "gen/ differs from the documents; run 'make generate' and commit:"; echo "$$changes"; exit 1; fi
+verify: generate verify-explorer ## Fail when gen/ or the record of changes is stale, or has a new or orphaned file, or explorer/dist is not made of its sources
+	@changes=$$(git status --porcelain -- gen internal/gen $(CHANGES)); \
+	if [ -n "$$changes" ]; then echo "gen/ or $(CHANGES) differs from the documents; run 'make generate' and commit:"; echo "$$changes"; exit 1; fi
 
 .PHONY: reference
 reference: ## Write the pages in docs/reference that are made of the code: commands, flags, metrics

@@ -60,6 +60,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	c.addLoadFlags(fs)
 	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
 	fs.Lookup("profiling").NoOptDefVal = "true"
+	fs.Var((*bound)(&c.SlowRequests), "slow-requests", "number of the last slow requests that are shown at /debug/slow_requests, of about a kilobyte each; 0 for none")
 	fs.Var((*negated)(&c.DisableExplorer), "explorer", "serve the explorer, a page for browsers, at /explorer/")
 	fs.Lookup("explorer").NoOptDefVal = "true"
 

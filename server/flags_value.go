@@ -35,6 +35,7 @@ func (c *Config) times() []limited[time.Duration] {
 	return []limited[time.Duration]{
 		{"history", &c.History, time.Second, longestTime, "how long old revisions can be read and watches resumed"},
 		{"request-timeout", &c.RequestTimeout, time.Millisecond, longestTime, "longest time for a request that is not a watch, with its body and its answer"},
+		{"slow-request-threshold", &c.SlowRequestThreshold, time.Millisecond, longestTime, "time from which a request is shown at /debug/slow_requests"},
 		{"cluster-signing-duration", &c.ClusterSigningDuration, 10 * time.Minute, longestTime,
 			"life of the certificates of certificate signing requests, which may ask for less"},
 		{"livez-grace-period", &c.LivezGracePeriod, 0, longestTime, "time after the start in which /livez counts unfinished start-up steps as healthy"},

@@ -19,6 +19,8 @@ func TestNamedFlags(t *testing.T) {
 		{"enable-admission-plugins", "[]", "PodNodeSelector,AlwaysPullImages", func(c *Config) bool { return c.On("PodNodeSelector") && c.On("AlwaysPullImages") }},
 		{"livez-grace-period", "0s", "1m", func(c *Config) bool { return c.LivezGracePeriod == time.Minute }},
 		{"shutdown-delay-duration", "0s", "5s", func(c *Config) bool { return c.ShutdownDelay == 5*time.Second }},
+		{"slow-requests", "200", "0", func(c *Config) bool { return c.SlowRequests < 0 }},
+		{"slow-request-threshold", "500ms", "2s", func(c *Config) bool { return c.SlowRequestThreshold == 2*time.Second }},
 		{"client-ca-file", "", "ca", func(c *Config) bool { return c.ClientCAFile == "ca" }},
 		{"token-auth-file", "", "f", func(c *Config) bool { return c.TokenAuthFile == "f" }},
 		{"enable-bootstrap-token-auth", "false", "true", func(c *Config) bool { return c.EnableBootstrapTokenAuth }},

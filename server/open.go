@@ -68,6 +68,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
 	}
+	s.metrics.Add(metrics.NewCertificates(s.keys.Ends))
 	s.followEncryption()
 
 	// Authentication and authorization.
@@ -155,9 +156,10 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	gather := request.NewGatherRoom(cfg.ListMemoryBytes)
+	slow := request.NewSlowLog(cfg.SlowRequests, cfg.SlowRequestThreshold)
 	s.env = request.New(request.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
 		Body: times.Body, Owed: times.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
-		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Sweeper: s.sweeper, Newest: s.newest()})
+		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Slow: slow, Sweeper: s.sweeper, Newest: s.newest()})
 	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Main: main, Events: events,
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
@@ -168,8 +170,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
-		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Groups: groups, Env: s.env, Catalog: s.catalog,
-		Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,
+		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Slow: slow, Groups: groups, Env: s.env,
+		Catalog: s.catalog, Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,
 		Explorer: s.explorer(), Extensions: elsewhere})
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ export class Server {
       const request = https.request(this.address + url, { method, rejectUnauthorized: false, agent, headers: { Authorization: `Bearer ${token}`, ...(body ? { "Content-Type": type } : {}) } }, (answer) => {
         let text = "";
         answer.setEncoding("utf8").on("data", (d) => { text += d; }).on("end", () => {
-          const value = text ? JSON.parse(text) : undefined;
+          const value = /^[[{]/.test(text) ? JSON.parse(text) : undefined; // some refusals are no objects
           if (answer.statusCode < 300) resolve(value);
           else reject(Object.assign(new Error(`${method} ${url}: ${value?.message ?? answer.statusCode}`), { code: answer.statusCode }));
         });

@@ -55,7 +55,7 @@ test("the page asks no other host, sets no cookie, and cannot be framed", async 
 });
 
 const places = ["objects/core/v1/configmaps?ns=default", "objects/core/v1/configmaps/default/hostile", "objects/core/v1/configmaps/default/hostile?tab=edit",
-  "objects/core/v1/configmaps/default/hostile?tab=history", "objects/core/v1/configmaps/default/hostile?tab=events", "objects/core/v1/configmaps/default/hostile?tab=graph", "objects/core/v1/configmaps/new?ns=default"];
+  "objects/core/v1/configmaps/default/hostile?tab=history", "objects/core/v1/configmaps/default/hostile?tab=events", "objects/core/v1/configmaps/default/hostile?tab=graph", "objects/core/v1/configmaps/new?ns=default", "server", "documents?q=replicas", "documents/apps/v1/Deployment/spec.template", "documents/autoscaling/v2/HorizontalPodAutoscaler?with=v1", "documents/changes", "documents/definition"];
 
 for (const colorScheme of ["light", "dark"]) {
   test(`axe finds nothing serious, ${colorScheme}, wide and narrow`, async () => {

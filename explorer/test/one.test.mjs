@@ -43,6 +43,43 @@ test("the history shows what each change did", async () => {
   await picture(page, "history");
 });
 
+test("the history goes on where it was when its connection broke, and says when a part is gone", async () => {
+  await tab("YAML and owners");
+  await tab("History");
+  const rows = page.getByRole("region", { name: "States" }).getByRole("row");
+  await rows.filter({ hasText: "pauser" }).waitFor();
+  const before = await rows.count();
+  await page.route("**/deployments?*watch=true*", (route) => route.abort());
+  await server.restart();
+  await page.getByText("the history goes on when the server is back").waitFor();
+  await server.patch(`${deployments}/web`, { spec: { replicas: 6 } }, "while-away");
+  await page.unroute("**/deployments?*watch=true*");
+  await rows.filter({ hasText: "while-away" }).waitFor({ timeout: 20_000 });
+  assert.equal(await rows.count(), before + 1);
+  await page.getByText("the history goes on when the server is back").waitFor({ state: "detached" });
+
+  await page.route("**/deployments?*watch=true*", (route) => route.abort());
+  const { metadata: { resourceVersion } } = await server.call("GET", `${deployments}/web`);
+  await server.stop();
+  server.flags = ["--history=1s"];
+  await server.run(new URL(server.address).port);
+  await server.patch(`${deployments}/web`, { spec: { replicas: 4 } }, "forgotten");
+  await server.patch(`${deployments}/web`, { spec: { replicas: 5 } }, "known");
+  for (let i = 0; ; i++) {
+    const known = await server.call("GET", `${deployments}?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`).catch((e) => e.code);
+    if (known === 410) break;
+    assert.ok(i < 100, "the server forgets nothing");
+    await page.waitForTimeout(200);
+  }
+  await page.unroute("**/deployments?*watch=true*");
+  await page.getByText("changes of that time are gone").waitFor({ timeout: 30_000 });
+  await rows.filter({ hasText: "changes before are gone" }).filter({ hasText: "known" }).waitFor();
+  await server.patch(`${deployments}/web`, { spec: { replicas: 3 } }, "scaler");
+  await rows.last().filter({ hasText: "scaler" }).waitFor();
+  server.flags = [];
+  await server.restart();
+});
+
 test("owners and references are a picture whose boxes lead on", async () => {
   const { metadata: { uid } } = await server.call("GET", `${deployments}/web`);
   await server.create("/apis/apps/v1/namespaces/default/replicasets", { metadata: { name: "web-1", ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "web", uid, controller: true }] },

@@ -194,17 +194,6 @@ func (l *Level) count(flow uint64, by int) {
 	}
 }
 
-// Ticket is the place of a request in a level. The zero ticket is none.
-type Ticket struct {
-	level *Level
-	queue *queue // nil when it was not dealt one
-	work  Work
-	began time.Time
-}
-
-// Entered reports whether the ticket has to leave.
-func (t *Ticket) Entered() bool { return t.level != nil }
-
 // Enter gives a ticket its seats, after a wait if necessary. Errors: the refusals above.
 func (l *Level) Enter(ctx context.Context, t *Ticket, w *Work) error {
 	l.mu.Lock()
@@ -275,7 +264,8 @@ func (l *Level) await(ctx context.Context, a *applicant, limit time.Duration) er
 	l.unline(a)
 	l.count(a.ticket.work.Flow, -1)
 	l.release(a.queue)
-	l.refuse(a.ticket.work.Tally, refused, l.at.Sub(a.arrived))
+	a.ticket.wait = l.at.Sub(a.arrived)
+	l.refuse(a.ticket.work.Tally, refused, a.ticket.wait)
 	l.dispatch()
 	return refused
 }
@@ -309,64 +299,6 @@ func (l *Level) begin(t *Ticket, q *queue) {
 	l.observe()
 }
 
-// Leave ends the use of the seats, those of the lingering part after its time. It does
-// nothing for a ticket that has not entered, or has left.
-func (t *Ticket) Leave() {
-	l := t.level
-	if l == nil {
-		return
-	}
-	t.level = nil
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	took := l.advance().Sub(t.began)
-	l.running--
-	w := &t.work
-	w.Tally.ended(took, w.Initial)
-	l.crowd.add(l.at, w.Writes, -1, 0)
-	if q := t.queue; q != nil {
-		q.running--
-		l.count(w.Flow, -1)
-		q.phase(-w.Seats, t.began.Sub(l.made).Seconds())
-		q.paid += float64(w.Seats) * took.Seconds()
-		l.settle(q)
-	}
-	if w.Lingering > 0 && w.Final > 0 {
-		held := heldSeats{l, t.queue, w.most(), w.Tally}
-		time.AfterFunc(w.Lingering, held.free)
-		l.observe()
-		return
-	}
-	heldSeats{l, t.queue, w.most(), w.Tally}.vacate()
-}
-
-// heldSeats are seats of a request that has ended.
-type heldSeats struct {
-	level *Level
-	queue *queue
-	seats int
-	tally *Tally
-}
-
-func (h heldSeats) free() {
-	h.level.mu.Lock()
-	defer h.level.mu.Unlock()
-	h.level.advance()
-	h.vacate()
-}
-
-func (h heldSeats) vacate() {
-	l := h.level
-	l.used -= h.seats
-	h.tally.Seats -= h.seats
-	if h.queue != nil {
-		h.queue.seats -= h.seats
-		l.release(h.queue)
-	}
-	l.observe()
-	l.dispatch()
-}
-
 // dispatch lets requests begin while there are seats: each time the oldest of the queue
 // in which it would end first if the queues worked in parallel, or of equal ones the queue
 // that has waited longest for its turn. The order changes with the time, so all are
@@ -386,7 +318,8 @@ func (l *Level) dispatch() {
 		l.unline(a)
 		l.turns++
 		q.turn = l.turns
-		w.Tally.Waits[executed].observe(l.at.Sub(a.arrived).Seconds())
+		a.ticket.wait = l.at.Sub(a.arrived)
+		w.Tally.Waits[executed].observe(a.ticket.wait.Seconds())
 		l.begin(a.ticket, q)
 		close(a.admitted)
 	}

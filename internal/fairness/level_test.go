@@ -145,6 +145,9 @@ func TestRefusals(t *testing.T) {
 					all.Go(func() {
 						var k Ticket
 						got[i] = l.Enter(t.Context(), &k, &Work{Flow: flow, Seats: 1, Tally: tally})
+						if waited := k.Waited() >= time.Second; waited != (got[i] == ErrLate) {
+							t.Errorf("%v after %s", got[i], k.Waited())
+						}
 						k.Leave()
 					})
 					synctest.Wait()

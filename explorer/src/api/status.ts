@@ -51,6 +51,11 @@ export function explain(error: unknown): string {
         `${group ? ` of group “${group}”` : ""} ${namespace ? `in namespace “${namespace}”` : "in all namespaces"}. ` +
         `An administrator can grant it by a role and a binding.`;
     }
+    const path = /User "(.*?)" cannot (\S+) path "(.*?)"/.exec(error.message);
+    if (path) {
+      const [, user, verb, place] = path;
+      return `You (${user}) may not do this. Missing right: verb “${verb}” for the path “${place}”. An administrator can grant it by a cluster role with nonResourceURLs and a binding.`;
+    }
   }
   return error instanceof Error ? error.message : String(error);
 }

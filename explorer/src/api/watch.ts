@@ -61,13 +61,18 @@ export async function* follow<L extends Listed, T>(path: string, how: Follow): A
       }
       if (!passing(error)) throw error;
       yield { is: "broken", error: error as Error };
-      await pause(Math.min(500 * 2 ** failures++, 15_000), how.signal);
+      await pause(patience(failures++), how.signal);
     }
   }
 }
 
+/** patience is the time before the next attempt, after so many that failed. */
+export function patience(failures: number): number {
+  return Math.min(500 * 2 ** failures, 15_000);
+}
+
 /** passing tells whether the same request may succeed later. */
-function passing(error: unknown): boolean {
+export function passing(error: unknown): boolean {
   return error instanceof Unreachable || (error instanceof Refusal && (error.code === 429 || error.code >= 500)) || error instanceof TypeError;
 }
 
@@ -88,7 +93,7 @@ interface Batch<T> {
 }
 
 /** watchFrom yields what comes in one connection, gathered over a tenth of a second. */
-async function* watchFrom<T>(path: string, version: string, how: Follow): AsyncGenerator<Batch<T>> {
+export async function* watchFrom<T>(path: string, version: string, how: Follow): AsyncGenerator<Batch<T>> {
   const query = { ...how.query, watch: "true", allowWatchBookmarks: "true", resourceVersion: version };
   const answer = await send(path, { accept: how.accept, signal: how.signal, query });
   yield { events: [], begins: true };

@@ -42,7 +42,7 @@ export function Groups({ here }: { here: Kind | undefined }) {
 }
 
 /** syllables lets a long name of a kind break before its words. */
-function syllables(name: string) {
+export function syllables(name: string) {
   return name.split(/(?=[A-Z][a-z])/).map((word, i) => <Fragment key={i}>{i > 0 && <wbr />}{word}</Fragment>);
 }
 

@@ -67,6 +67,7 @@ function TableOf({ live, kind, namespace, labels, fields }: Props & { live: Live
         <h1>{kind.resource} <span class="count soft" role="status">{shown.length === rows.total.value ? shown.length : `${shown.length} of ${rows.total.value}`}</span></h1>
         <State live={live} />
         <span class="grow" />
+        <a href={href(["documents", kind.group || "core", kind.version, kind.kind])}>Documents</a>
         {rights.create && <a class="button" href={href([...place(kind), "new"], { ns: namespace })}>Create</a>}
       </div>
       <div class="row filters">

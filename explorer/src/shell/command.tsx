@@ -11,7 +11,7 @@ interface Choice {
   run: () => void;
 }
 
-/** CommandLine finds kinds, namespaces and pages by some letters of their names. */
+/** CommandLine finds kinds, their documents, namespaces and pages by some letters of their names. */
 export function CommandLine({ modules, close }: { modules: Module[]; close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
@@ -55,6 +55,10 @@ function choices(modules: Module[]): Choice[] {
     ...shownKinds.value.map((k) => ({
       label: k.resource, note: k.group ? apiVersion(k) : "core", words: [k.resource, k.singular, k.kind.toLowerCase(), ...k.short],
       run: () => go(href(["objects", k.group || "core", k.version, k.resource], { ns: namespace.value })),
+    })),
+    ...shownKinds.value.map((k) => ({
+      label: `explain ${k.resource}`, note: k.group ? apiVersion(k) : "core", words: [`explain ${k.resource}`, `explain ${k.kind.toLowerCase()}`],
+      run: () => go(href(["documents", k.group || "core", k.version, k.kind])),
     })),
     { label: "ns all", note: "all namespaces", words: ["ns all", "all namespaces"], run: () => inNamespace("") },
     ...namespaces.value.map((name) => ({ label: `ns ${name}`, note: "namespace", words: [name, `ns ${name}`], run: () => inNamespace(name) })),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,7 @@ func newRoot(root string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	all.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return suggest.Flag(cmd.Flags(), err) })
-	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newLint(root), newExplain(root), newDev(root),
+	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newChanges(root), newLint(root), newExplain(root), newDev(root),
 		newImport(root), newExport(root), newKeys())
 	return all
 }
@@ -81,6 +82,22 @@ func newDocs(root string) *cobra.Command {
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s/index.html and %d other files\n", args[0], pages-1)
 			}
 			return err
+		},
+	}
+}
+
+func newChanges(root string) *cobra.Command {
+	return &cobra.Command{
+		Use: "changes FILE", Short: "Write the changes since the last release as JSON, for pages that show them", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := site.Record(root)
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(args[0]), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(args[0], text, 0o644)
 		},
 	}
 }

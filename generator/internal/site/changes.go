@@ -20,37 +20,54 @@ type broken struct {
 	Findings        []compat.Finding
 }
 
+// comparedTo is the present documents next to those of the last release.
+type comparedTo struct {
+	Release *compat.Release
+	before  *model.Model
+	Report  *compat.Report
+}
+
+// compareRelease compares the documents of a project with its last release, as of a day: of now, or of the
+// release itself.
+func compareRelease(root string, now time.Time, asReleased bool) (*comparedTo, error) {
+	old, err := compat.Baseline(root, now)
+	if err != nil {
+		return nil, err
+	}
+	if asReleased {
+		if now, err = time.Parse(time.DateOnly, old.Release.Date); err != nil {
+			return nil, err
+		}
+	}
+	documents, err := compat.Documents(root)
+	if err != nil {
+		return nil, err
+	}
+	config, err := compat.ReadConfig(filepath.Join(root, "compat.yaml"))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	before, err := load.Load(filepath.Join(root, filepath.FromSlash(compat.Released)))
+	if err != nil {
+		return nil, err
+	}
+	return &comparedTo{old.Release, before, compat.Compare(old, documents, compat.Options{Config: config, Now: now})}, nil
+}
+
 // changes adds the page about the last release and the present documents.
 func (w *writer) changes(now time.Time) {
-	old, err := compat.Baseline(w.root, now)
+	c, err := compareRelease(w.root, now, false)
 	if err != nil {
 		w.err = cmp.Or(w.err, err)
 		return
 	}
-	documents, err := compat.Documents(w.root)
-	if err != nil {
-		w.err = cmp.Or(w.err, err)
-		return
-	}
-	config, err := compat.ReadConfig(filepath.Join(w.root, "compat.yaml"))
-	if err != nil && !os.IsNotExist(err) {
-		w.err = cmp.Or(w.err, err)
-		return
-	}
-	before, err := load.Load(filepath.Join(w.root, filepath.FromSlash(compat.Released)))
-	if err != nil {
-		w.err = cmp.Or(w.err, err)
-		return
-	}
-	report := compat.Compare(old, documents, compat.Options{Config: config, Now: now})
 	data := struct {
-		Release  *compat.Release
-		Report   *compat.Report
+		*comparedTo
 		Breaking []broken
 		Added    []addition
-	}{old.Release, report, byRule(report.Findings), w.added("changes.html", before)}
+	}{c, byRule(c.Report.Findings), w.added("changes.html", c.before)}
 	headings := []heading{{2, "breaking", "What breaks clients, or may"}, {2, "new", "New"}}
-	w.add("changes.html", "Changes since "+old.Release.Version, headings, w.render("changes.html", "changes", data))
+	w.add("changes.html", "Changes since "+c.Release.Version, headings, w.render("changes.html", "changes", data))
 }
 
 // byRule groups findings by the promise that they break, the gravest first.

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -235,5 +236,34 @@ func TestMarkdownLinks(t *testing.T) {
 				t.Errorf("%s: link to %s: %v", name, target, err)
 			}
 		}
+	}
+}
+
+// TestRecord: the record has the names that clients know, and is the same on any day.
+func TestRecord(t *testing.T) {
+	text, err := Record(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Release.Version == "" || !slices.ContainsFunc(r.Versions, func(v recordedVersion) bool {
+		return v.Group == "rbac.authorization.k8s.io" && v.Version == "v1" && v.Since != ""
+	}) {
+		t.Errorf("%+v", r)
+	}
+	names := map[string]bool{}
+	for _, v := range r.Versions {
+		names[v.Group+"/"+v.Version] = true
+	}
+	for _, a := range r.Added {
+		if !names[a.Group+"/"+a.Version] || len(a.Kinds)+len(a.Resources)+len(a.Fields) == 0 {
+			t.Errorf("an addition of nothing: %+v", a)
+		}
+	}
+	if len(text) > 64<<10 {
+		t.Errorf("the record has %d bytes; the page loads it whole", len(text))
 	}
 }

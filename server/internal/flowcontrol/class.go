@@ -71,6 +71,9 @@ func (c *Control) Enter(ctx context.Context, p *Place, of Extent) error {
 // Leave ends the use of the seats, if the request has any.
 func (p *Place) Leave() { p.ticket.Leave() }
 
+// Waited is the time that the request has waited for its seats.
+func (p *Place) Waited() time.Duration { return p.ticket.Waited() }
+
 // flow is the name of a request's flow within its schema.
 func (p *Place) flow() string {
 	switch p.Class.schema.distinguisher {

@@ -164,7 +164,7 @@ func loggedPath(u *url.URL) string {
 		b.WriteString(name)
 		if value != "" {
 			b.WriteByte('=')
-			if publicParameter(name) {
+			if PublicParameter(name) {
 				b.WriteString(value)
 			} else {
 				b.WriteString(redacted)
@@ -174,7 +174,9 @@ func loggedPath(u *url.URL) string {
 	return b.String()
 }
 
-func publicParameter(name string) bool {
+// PublicParameter reports whether a parameter of a query is one of the API's own, whose values are
+// not secret.
+func PublicParameter(name string) bool {
 	switch name {
 	case "allowWatchBookmarks", "dryRun", "exclude", "fieldManager", "fieldSelector", "fieldValidation", "follow", "force",
 		"gracePeriodSeconds", "includeObject", "labelSelector", "limit", "limitBytes", "orphanDependents", "pretty", "previous",

@@ -170,7 +170,7 @@ func (m *Metrics) long(k *Key) prometheus.Gauge {
 type Request struct {
 	Key         Key
 	LongRunning bool // BeginLongRunning was called for it
-	Start       time.Time
+	Took        time.Duration
 	Bytes       int64 // of the body of the answer
 }
 
@@ -181,7 +181,7 @@ func (m *Metrics) End(r *Request) {
 	}
 	f := m.find(r.Key)
 	f.requests.Inc()
-	f.durations.Observe(time.Since(r.Start).Seconds())
+	f.durations.Observe(r.Took.Seconds())
 	if f.sizes != nil {
 		f.sizes.Observe(float64(r.Bytes))
 	}

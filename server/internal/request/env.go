@@ -41,6 +41,7 @@ type Config struct {
 	Metrics *metrics.Metrics
 	Audit   *audit.Recorder // nil for none
 	Tracer  *tracing.Tracer // nil for none
+	Slow    *SlowLog        // nil for none
 	Sweeper *conns.Sweeper
 
 	// Newest returns when this server has all that other servers have acknowledged before, for a request
@@ -98,11 +99,12 @@ func (r *Request) Accepted() bool { return r.taken || r.Target.Draining }
 
 // End is the last step of every request: it counts and records the answer.
 func (env *Env) End(r *Request) {
-	env.counted(r)
+	took := time.Since(r.start)
+	env.counted(r, took)
 	r.recordEnd()
 	r.traced()
 	if env.accessLog != nil { // the one line per request that the log has at debug
-		env.accessLog(r.HTTP, r.User, r.Status, r.Bytes, time.Since(r.start))
+		env.accessLog(r.HTTP, r.User, r.Status, r.Bytes, took)
 	}
 	if r.taken {
 		env.Intake.done()

@@ -2,6 +2,7 @@ package request
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
@@ -15,14 +16,15 @@ func (env *Env) Count(r *Request) {
 	}
 }
 
-// counted notes that a request has been answered.
-func (env *Env) counted(r *Request) {
+// counted notes that a request has been answered, in the time that it took.
+func (env *Env) counted(r *Request, took time.Duration) {
 	k := r.figures
 	if k.Verb == "" { // count was not reached
 		k.Verb = r.knownMethod()
 	}
 	k.Code = r.Status
-	env.metrics.End(&metrics.Request{Key: k, LongRunning: r.lasts, Start: r.start, Bytes: r.Bytes})
+	env.metrics.End(&metrics.Request{Key: k, LongRunning: r.lasts, Took: took, Bytes: r.Bytes})
+	env.cfg.Slow.ended(r, &k, took)
 }
 
 // keyOfRequest has the labels of a request without the code of its answer.

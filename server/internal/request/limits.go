@@ -156,6 +156,7 @@ func (env *Env) Enter(r *Request) error {
 	case flow != nil:
 		begin := r.begin()
 		err := flow.Enter(r.Context, &s.place, r.extent())
+		r.queued = s.place.Waited()
 		r.stage("priorityandfairness", begin)
 		if err != nil {
 			return api.TooManyRequests(1)

@@ -110,6 +110,7 @@ type Request struct {
 	Writer   http.ResponseWriter
 	Target   Target
 	start    time.Time
+	queued   time.Duration // at its priority level
 	User     *authn.User
 	Query    Query
 	Accept   codec.MediaType

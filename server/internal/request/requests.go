@@ -37,6 +37,11 @@ type Requests struct {
 	// GoawayChance is the part of the HTTP/2 requests after which the client has to
 	// connect again, perhaps to another server: at most a fiftieth. Default 0.
 	GoawayChance float64
+	// SlowRequests is the number of the last slow requests that /debug/slow_requests shows, of
+	// about a kilobyte each; negative for none. Default 200.
+	SlowRequests int
+	// SlowRequestThreshold is the time from which a request is slow. Default 500ms.
+	SlowRequestThreshold time.Duration
 	// ShutdownSendRetryAfter refuses requests of a server that stops with 429, which more
 	// clients repeat than 503.
 	ShutdownSendRetryAfter bool
@@ -46,6 +51,9 @@ type Requests struct {
 func (c *Requests) Validate() error {
 	if !(c.GoawayChance >= 0 && c.GoawayChance <= 0.02) {
 		return fmt.Errorf("--goaway-chance: %v is out of range; use 0 to 0.02", c.GoawayChance)
+	}
+	if c.SlowRequests > mostSlow {
+		return fmt.Errorf("--slow-requests: %d is out of range; use 0 to %d", c.SlowRequests, mostSlow)
 	}
 	return nil
 }
@@ -60,4 +68,6 @@ func (c *Requests) SetDefaults() {
 	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, 3<<20)
 	c.ListMemoryBytes = cmp.Or(c.ListMemoryBytes, 64<<20)
 	c.BinaryCacheBytes = cmp.Or(c.BinaryCacheBytes, 32<<20)
+	c.SlowRequests = cmp.Or(c.SlowRequests, 200)
+	c.SlowRequestThreshold = cmp.Or(c.SlowRequestThreshold, 500*time.Millisecond)
 }

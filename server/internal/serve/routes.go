@@ -90,7 +90,7 @@ func (h *Handler) routes(p *paths) {
 			return e.At(strings.TrimPrefix(pathOf(u), endpoints.ExplorerPath+"/"))
 		})
 	}
-	p.below("/debug/", x.Debug(h.cfg.Flow, h.cfg.Profiles, h.cfg.Verbosity))
+	p.below("/debug/", x.Debug(h.cfg.Flow, h.cfg.Profiles, h.cfg.Verbosity, h.cfg.Slow))
 	for _, path := range []string{"/", "/index.html"} {
 		t := request.Target{Endpoint: h.listPaths(p.listed), EndpointPath: path, OwnRepresentation: true}
 		p.at(path, func(context.Context, *url.URL) request.Target { return t })

@@ -27,6 +27,7 @@ type Config struct {
 	OpenAPI3       bool    // its documents are served
 	Profiles       bool    // /debug/pprof is served
 	Verbosity      *endpoints.Verbosity
+	Slow           *request.SlowLog // nil for none
 
 	Groups      []*api.GroupVersion // generated
 	Env         *request.Env

@@ -1,0 +1,1 @@
+import{s as e}from"./keys.js";function t({label:t,heads:n,children:r}){return e(`div`,{class:`scroll`,role:`region`,"aria-label":t,tabIndex:0,children:e(`table`,{class:`plain`,children:[e(`thead`,{children:e(`tr`,{children:n.map(t=>e(`th`,{scope:`col`,children:t},t))})}),e(`tbody`,{children:r})]})})}export{t};
