@@ -88,7 +88,7 @@ func (r *removal) held() bool {
 	return r.meta.Get("finalizers").Len() > 0 || r.obj.At("spec", "finalizers").Len() > 0 || IsNamespace(r.res) && r.first
 }
 
-// moveGeneration counts the begin of a deletion as a change of what is wanted.
+// moveGeneration counts the begin of a deletion as a change by a user.
 func (r *removal) moveGeneration() {
 	if n, ok := r.meta.Get("generation").Int(); ok && n > 0 && r.res.Role != api.RoleDefinitions {
 		r.meta.SetInt("generation", n+1)
