@@ -23,7 +23,7 @@ import (
 // The bounds of TestRestartOnEtcd, at every size.
 const (
 	restartReady = time.Second
-	restartSent  = 4 << 20 // bytes of etcd's answers, beside those about missed changes
+	restartSent  = 4 << 20 // bytes of etcd's answers, without those about missed changes
 )
 
 // missed is the number of changes that are made while no server runs, of about 600 bytes each.
