@@ -204,6 +204,7 @@ var decided = []struct {
 	{regexp.MustCompile(`(PUT|PATCH) .*: 422, got 200`), "what an update does not touch is not checked again"},
 	{regexp.MustCompile(`roles? \.rules|roles/`), "missing rights of bootstrap roles are added as whole rules, not one by one"},
 	{regexp.MustCompile(`/pod-of-unknown-parts$`), "1.25 refuses every update of it"},
+	{regexp.MustCompile(`/registry/ranges/`), "this server takes the addresses of services from them, and repairs the allocations some minutes after its start"},
 	{regexp.MustCompile(`componentstatuses`), "they show what the cluster has"},
 	{regexp.MustCompile(`/kubernetes$|/extension-apiserver-authentication$`), "each server writes its own address, port and authorities there"},
 }

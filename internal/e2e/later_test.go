@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -121,6 +122,28 @@ func (s *side) allocate() {
 	}
 }
 
+// outdateRanges puts the allocations of a new cluster of 1.25 into etcd, which a later release does not keep any more:
+// it has an object for each address.
+func (x *exchange) outdateRanges() {
+	x.t.Helper()
+	before := x.on(x.reference, etcdtest.Start(x.t))
+	before.startReference("before").stop()
+	c := etcdClient(x.t, x.etcd)
+	ranges := 0
+	for _, kv := range pairs(x.t, before.etcd) {
+		if !strings.HasPrefix(string(kv.Key), "/registry/ranges/") {
+			continue
+		}
+		if _, err := c.Put(x.t.Context(), string(kv.Key), string(kv.Value)); err != nil {
+			x.t.Fatal(err)
+		}
+		ranges++
+	}
+	if ranges != 2 {
+		x.t.Fatalf("%d allocations, want those of addresses and of ports", ranges)
+	}
+}
+
 // TestLaterRelease: this server goes on with the etcd of a later kube-apiserver, whose folder
 // CAPSTAN_LATER names, as kube-apiserver 1.25 would. Both get a copy of its etcd. They serve the same
 // objects, and after an update of each object as it is both etcds have the same values.
@@ -144,6 +167,7 @@ resources:
 	}
 	x.flags = append(x.flags, "--encryption-provider-config", encryption, "--disable-admission-plugins", "ServiceAccount",
 		"--service-cluster-ip-range", "10.0.0.0/24")
+	x.outdateRanges()
 	writer := x.on(folder, x.etcd)
 	writer.flags = append(writer.flags, "--runtime-config", "api/all=true", "--feature-gates", "AllBeta=true")
 	m := writer.startReference("later")
