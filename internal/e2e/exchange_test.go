@@ -33,6 +33,7 @@ type exchange struct {
 	reference string // the folder of kube-apiserver
 	dir, etcd string
 	flags     []string // of both kinds of servers
+	ready     string   // the path that a server answers when it is ready
 	balancer  *balancer.Balancer
 }
 
@@ -47,7 +48,7 @@ func newExchange(t *testing.T) *exchange {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = balanced.Close() })
-	x := &exchange{t: t, reference: os.Getenv("CAPSTAN_REFERENCE"), balancer: balanced}
+	x := &exchange{t: t, reference: os.Getenv("CAPSTAN_REFERENCE"), balancer: balanced, ready: "/readyz"}
 	if x.reference == "" {
 		t.Skip("CAPSTAN_REFERENCE does not name the folder of a kube-apiserver; make exchange builds one")
 	}
@@ -126,7 +127,7 @@ func (x *exchange) startCapstan(name string) member {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	one.awaitReady(x.t)
+	x.awaitReady(strings.TrimPrefix(one.config(x.t).Host, "https://"), nil, &one.log)
 	stop := sync.OnceFunc(func() {
 		if err := one.stop(); err != nil {
 			x.t.Errorf("capstan: %v\n%s", err, one.log.String())
@@ -145,7 +146,7 @@ func (x *exchange) awaitReady(address string, exited <-chan struct{}, log *locke
 	c := x.client("https://" + address)
 	for {
 		soon, cancel := context.WithTimeout(x.ctx, time.Second)
-		err := c.RESTClient().Get().AbsPath("/readyz").Do(soon).Error()
+		err := c.RESTClient().Get().AbsPath(x.ready).Do(soon).Error()
 		cancel()
 		if err == nil {
 			return
@@ -154,7 +155,7 @@ func (x *exchange) awaitReady(address string, exited <-chan struct{}, log *locke
 		case <-exited:
 			x.t.Fatalf("kube-apiserver has ended: %s", log.String())
 		case <-x.ctx.Done():
-			x.t.Fatalf("kube-apiserver is not ready: %v", err)
+			x.t.Fatalf("the server is not ready: %v", err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

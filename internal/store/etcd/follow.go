@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/store"
@@ -211,14 +212,19 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 	})
 }
 
-// pageSize is the number of keys that one question of a list asks for.
-const pageSize = 500
+// The number of keys that one question of a list asks for: the least, which the first one asks for, and
+// the most; in between so many that the answer has about pageBytes. For each question etcd counts all
+// keys that follow, so that many small pages cost it the square of the number of keys.
+const (
+	leastPage, mostPage = 500, 5_000
+	pageBytes           = 4 << 20
+)
 
 // list visits the keys of the form at a revision in pages, in the order of their places. A key of others
 // has no key in the store.
 func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit func(page []keyValue) error) error {
 	from, end := e.cfg.Prefix+"/", clientv3.GetPrefixRangeEnd(e.cfg.Prefix+"/")
-	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(int64(revision)), clientv3.WithLimit(pageSize)}
+	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(int64(revision))}
 	if keysOnly {
 		options = append(options, clientv3.WithKeysOnly())
 	}
@@ -226,8 +232,8 @@ func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit
 	if keysOnly {
 		work = "reading the keys of etcd"
 	}
-	for done, total := int64(0), int64(0); ; {
-		page, err := e.client.Get(ctx, from, options...)
+	for done, total, limit := int64(0), int64(0), leastPage; ; {
+		page, err := e.client.Get(ctx, from, append(options, clientv3.WithLimit(int64(limit)))...)
 		if err != nil {
 			return fmt.Errorf("etcd: the state at revision %d cannot be read: %w", revision, err)
 		}
@@ -238,6 +244,8 @@ func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit
 			report(work, "keys", done, total)
 		}
 		done += int64(len(page.Kvs))
+		size := (*etcdserverpb.RangeResponse)(page).Size()
+		limit = min(max(len(page.Kvs)*pageBytes/max(size, 1), leastPage), mostPage)
 		all := make([]keyValue, len(page.Kvs))
 		for i, kv := range page.Kvs {
 			key, _ := e.key(kv.Key)
