@@ -127,12 +127,17 @@ func receive[P Object](ctx context.Context, rest *REST, r request) (P, error) {
 
 // write sends an object and returns that of the answer.
 func write[P Object](ctx context.Context, rest *REST, method, path string, query url.Values, obj P) (stored P, err error) {
+	return transfer[P](ctx, rest, method, path, query, obj)
+}
+
+// transfer sends an object and receives one, which may be of another kind.
+func transfer[A Object](ctx context.Context, rest *REST, method, path string, query url.Values, obj Object) (answer A, err error) {
 	obj.SetKind()
 	body, err := json.Marshal(obj)
 	if err != nil {
-		return stored, fmt.Errorf("%s %s: %w", method, path, err)
+		return answer, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	return receive[P](ctx, rest, request{method: method, path: path, query: query, contentType: jsonType, body: body})
+	return receive[A](ctx, rest, request{method: method, path: path, query: query, contentType: jsonType, body: body})
 }
 
 // Create stores a new object and returns it as stored. obj itself gets its kind and

@@ -301,6 +301,14 @@ func (c *comparison) subresource(u use, path string, old *model.Subresource, res
 	if old.Endpoint != now.Endpoint {
 		find("endpoint-changed", "did %s and does %s", old.Endpoint, now.Endpoint)
 	}
+	if was, is := old.Action, now.Action; was != nil && is != nil {
+		if a, b := typeID(was.Answer), typeID(is.Answer); a != b {
+			find("action-answer-changed", "answered %s and answers %s", a, b)
+		}
+		if was.Effect == "reads" && is.Effect == "writes" {
+			find("action-writes", "only read and writes")
+		}
+	}
 	for _, version := range old.AlsoAccepts {
 		if !slices.Contains(now.AlsoAccepts, version) {
 			find("subresource-version-removed", "no longer accepts bodies of %s", version)

@@ -98,6 +98,8 @@ func resourceRules() []Rule {
 		{"subresource-verb-removed", Error, anyWay, "requests would answer 405", "keep the verb"},
 		{"subresource-kind-changed", Error, anyWay, "clients would send and expect another kind", newVersion},
 		{"subresource-version-removed", Error, anyWay, "requests with it would be refused", "keep it in alsoAccepts"},
+		{"action-answer-changed", Error, anyWay, "clients would read another kind in the answer", newVersion},
+		{"action-writes", Error, anyWay, "users who may only look would change objects", newVersion},
 		{"endpoint-changed", Error, anyWay, "the same request would do something else", newVersion},
 		{"scale-path-changed", Error, anyWay, "autoscalers would read and write another field", newVersion},
 	}

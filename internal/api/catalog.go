@@ -225,6 +225,7 @@ type Subresource struct {
 	Table                *schema.Table // nil for that of the resource
 	Type                 schema.Ref
 	AlsoAccepts          []string      // further versions ("policy/v1beta1") of bodies
+	Action               *Action       // of EndpointAction
 	Scale                *ScalePaths   // of the scale subresource
 	Checks               []Check       // nil: UsualChecks, of the status UsualStatusChecks
 	Keeps                [][]string    // paths that a write through it does not change, besides the rest of the object, and does not own

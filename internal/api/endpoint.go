@@ -6,6 +6,7 @@ type Endpoint string
 
 // The endpoints.
 const (
+	EndpointAction              Endpoint = "action"               // what the code of a module does, see Action
 	EndpointApproval            Endpoint = "approval"             // writes the decision in the status of a certificate signing request
 	EndpointBind                Endpoint = "bind"                 // gives a pod its node
 	EndpointEphemeralContainers Endpoint = "ephemeral-containers" // adds containers to a running pod
@@ -27,7 +28,7 @@ const (
 	EndpointStatus              Endpoint = "status"               // writes the status
 )
 
-// Endpoints are all endpoints for documents, in order.
+// Endpoints are all endpoints that documents name, in order.
 func Endpoints() []Endpoint {
 	return []Endpoint{EndpointApproval, EndpointBind, EndpointEphemeralContainers, EndpointEvict, EndpointFinalize, EndpointLog, EndpointPortForward,
 		EndpointProxyNode, EndpointProxyPod, EndpointProxyService, EndpointRequestToken, EndpointReviewAccess, EndpointReviewOwnAccess,
@@ -43,6 +44,9 @@ func (e Endpoint) Operates() bool {
 	}
 	return false
 }
+
+// WritesWhole reports whether the endpoint writes all of an object, its status too.
+func (e Endpoint) WritesWhole() bool { return e == EndpointAction }
 
 // WritesStatus reports whether the endpoint writes only an object's status.
 func (e Endpoint) WritesStatus() bool { return e == EndpointStatus || e == EndpointApproval }

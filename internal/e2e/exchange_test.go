@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/capstan-dev/capstan/internal/balancer"
+	"github.com/capstan-dev/capstan/internal/kmstest"
 )
 
 // exchange is a cluster on one etcd whose servers are exchanged while clients use it.
@@ -32,6 +33,7 @@ type exchange struct {
 	reference string // the folder of kube-apiserver
 	dir, etcd string
 	flags     []string // of both kinds of servers
+	ready     string   // the path that a server answers when it is ready
 	balancer  *balancer.Balancer
 }
 
@@ -46,7 +48,7 @@ func newExchange(t *testing.T) *exchange {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = balanced.Close() })
-	x := &exchange{t: t, reference: os.Getenv("CAPSTAN_REFERENCE"), balancer: balanced}
+	x := &exchange{t: t, reference: os.Getenv("CAPSTAN_REFERENCE"), balancer: balanced, ready: "/readyz"}
 	if x.reference == "" {
 		t.Skip("CAPSTAN_REFERENCE does not name the folder of a kube-apiserver; make exchange builds one")
 	}
@@ -59,17 +61,20 @@ func newExchange(t *testing.T) *exchange {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyFile, tokens := filepath.Join(x.dir, "sa.key"), filepath.Join(x.dir, "tokens.csv")
+	keyFile, tokens, encryption := filepath.Join(x.dir, "sa.key"), filepath.Join(x.dir, "tokens.csv"), filepath.Join(x.dir, "encryption.yaml")
 	for file, text := range map[string][]byte{
 		keyFile: pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
 		tokens:  []byte("admintoken,admin,uid-admin,system:masters\n"),
+		encryption: []byte(`{"apiVersion": "apiserver.config.k8s.io/v1", "kind": "EncryptionConfiguration", "resources": [{"resources": ["secrets", "services"],
+			"providers": [{"kms": {"name": "test", "endpoint": "` + kmstest.Start(t).Endpoint + `"}}, {"identity": {}}]}]}`),
 	} {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	x.flags = []string{"--etcd-servers", x.etcd, "--bind-address", "127.0.0.1", "--token-auth-file", tokens, "--service-account-key-file", keyFile,
-		"--service-account-signing-key-file", keyFile, "--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/20"}
+		"--service-account-signing-key-file", keyFile, "--service-account-issuer", "https://kubernetes.default.svc", "--service-cluster-ip-range", "10.0.0.0/20",
+		"--encryption-provider-config", encryption}
 	return x
 }
 
@@ -122,7 +127,7 @@ func (x *exchange) startCapstan(name string) member {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	one.awaitReady(x.t)
+	x.awaitReady(strings.TrimPrefix(one.config(x.t).Host, "https://"), nil, &one.log)
 	stop := sync.OnceFunc(func() {
 		if err := one.stop(); err != nil {
 			x.t.Errorf("capstan: %v\n%s", err, one.log.String())
@@ -141,7 +146,7 @@ func (x *exchange) awaitReady(address string, exited <-chan struct{}, log *locke
 	c := x.client("https://" + address)
 	for {
 		soon, cancel := context.WithTimeout(x.ctx, time.Second)
-		err := c.RESTClient().Get().AbsPath("/readyz").Do(soon).Error()
+		err := c.RESTClient().Get().AbsPath(x.ready).Do(soon).Error()
 		cancel()
 		if err == nil {
 			return
@@ -150,7 +155,7 @@ func (x *exchange) awaitReady(address string, exited <-chan struct{}, log *locke
 		case <-exited:
 			x.t.Fatalf("kube-apiserver has ended: %s", log.String())
 		case <-x.ctx.Done():
-			x.t.Fatalf("kube-apiserver is not ready: %v", err)
+			x.t.Fatalf("the server is not ready: %v", err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -76,6 +78,7 @@ func TestOwnAPI(t *testing.T) {
 	if text := string(get("/apis/fleet.example.com/v1/namespaces/default/trucks/a")); !strings.Contains(text, `"apiVersion":"fleet.example.com/v1"`) {
 		t.Error(text)
 	}
+	restartsTrucks(t, server, trucks+"/a")
 	takesOrders(t, client)
 	t.Run("dev", func(t *testing.T) { followsDocuments(t, dir) })
 	const convoys = "/namespaces/default/convoys"
@@ -111,6 +114,38 @@ func TestOwnAPI(t *testing.T) {
 		if second.Definitions[name] == nil {
 			t.Errorf("/openapi/v2 lacks %s", name)
 		}
+	}
+}
+
+// restartsTrucks calls the action of the example kind by kubectl, and looks for it in the published documents.
+func restartsTrucks(t *testing.T, server *instance, truck string) {
+	client, ctx := server.client(t).RESTClient(), testContext(t)
+	restart := func() (string, error) {
+		cmd := exec.CommandContext(ctx, binaries.kubectl, "--kubeconfig", server.kubeconfig, "create", "--raw", truck+"/restart", "-f", "-")
+		cmd.Stdin = strings.NewReader(`{"reason":"a test"}`)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := restart(); err == nil || !strings.Contains(out, "there is nothing to start anew") {
+		t.Errorf("before it is ready: %v: %s", err, out)
+	}
+	ready := `{"status":{"ready":true}}`
+	if err := client.Patch(types.MergePatchType).AbsPath(truck + "/status").Body([]byte(ready)).Do(ctx).Error(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := restart(); err != nil || !strings.Contains(out, `"restartReason":"a test"`) || strings.Contains(out, `"ready":true`) {
+		t.Errorf("%v: %s", err, out)
+	}
+	text, err := client.Get().AbsPath("/openapi/v3/apis/fleet.example.com/v1beta1").DoRaw(ctx)
+	var document struct {
+		Paths map[string]struct{ Post struct{ Description string } }
+	}
+	if err := errors.Join(err, json.Unmarshal(text, &document)); err != nil {
+		t.Fatal(err)
+	}
+	path := strings.NewReplacer("default", "{namespace}", "/a", "/{name}").Replace(strings.TrimPrefix(truck, "/apis"))
+	if does := document.Paths["/apis"+path+"/restart"].Post.Description; !strings.Contains(does, "anew") {
+		t.Errorf("the published operation says %q", does)
 	}
 }
 

@@ -114,7 +114,7 @@ func (i *instance) awaitReady(t *testing.T) {
 	ctx, admin := testContext(t), i.client(t)
 	for err := admin.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil; err = admin.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() {
 		if ctx.Err() != nil {
-			t.Fatalf("the server is not ready: %v", err)
+			t.Fatalf("the server is not ready: %v\n%s", err, i.log.String())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -20,6 +20,9 @@ type provider interface {
 	open(bound, sealed []byte) ([]byte, error)
 	// fresh reports whether a record of the provider would be encrypted the same today.
 	fresh(sealed []byte) bool
+	// sealValue and openValue are for values in etcd, which lie at a place. They may wait.
+	sealValue(dst []byte, place string, plain []byte) ([]byte, error)
+	openValue(place string, sealed []byte) (plain []byte, stale bool, err error)
 }
 
 // set is the providers of some resources. The first encrypts, all decrypt; nil is

@@ -41,6 +41,7 @@ type service struct {
 	mu     ranks.Mutex[ranks.Leaf] // never held while the service is asked
 	now    *dataKey                // for writes; nil before the first
 	asked  time.Time               // when the service was last asked for its present key
+	silent time.Time               // when the service last gave no answer about the key of a value in etcd
 	opened map[string][]byte       // keys by their encrypted form
 	health health                  // as it was when it was last asked
 }
@@ -54,8 +55,9 @@ type health struct {
 // dataKey is a key that encrypts values.
 type dataKey struct {
 	key     []byte
-	keyID   string // of the service's key that encrypts it
-	wrapped []byte // see wrapped.appendTo
+	wrapped wrapped
+	record  []byte       // wrapped as records have it
+	values  atomic.Int64 // in etcd that the key has encrypted
 }
 
 const (
@@ -143,10 +145,12 @@ func (s *service) unwrap(w *wrapped) (key []byte, err error) {
 	answer, err := s.call("Decrypt", message)
 	fields(answer, func(_ protowire.Number, value []byte) { key = value })
 	if err == nil && len(key) != keyBytes {
-		err = errors.New("the key management service has decrypted something other than a key")
+		err = errNoKey
 	}
 	return key, err
 }
+
+var errNoKey = errors.New("the key management service has decrypted something other than a key")
 
 // current is the key for writes. One whose service has changed its own is replaced; while
 // the service is asked, and if it fails, the present one is used.
@@ -164,7 +168,7 @@ func (s *service) current() (*dataKey, error) {
 	case !due:
 		return now, nil
 	}
-	if id, err := s.status(); err != nil || id == now.keyID {
+	if id, err := s.status(); err != nil || id == now.wrapped.keyID {
 		return now, nil
 	}
 	next, err := s.after(now)
@@ -191,11 +195,11 @@ func (s *service) after(before *dataKey) (*dataKey, error) {
 	case len(w.key) == 0 || s.version == 2 && w.keyID == "":
 		return nil, errors.New("the key management service has encrypted nothing")
 	}
-	next := &dataKey{key, w.keyID, w.appendTo(nil)}
+	next := &dataKey{key: key, wrapped: w, record: w.appendTo(nil)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now, s.asked = next, time.Now()
-	s.remember(next.wrapped, key)
+	s.remember(next.record, key)
 	return next, nil
 }
 
@@ -213,9 +217,9 @@ func (s *service) sealer() (store.Seal, error) {
 		return nil, err
 	}
 	return func(dst, bound, plain []byte) []byte {
-		dst = binary.AppendUvarint(dst, uint64(len(key.wrapped)))
+		dst = binary.AppendUvarint(dst, uint64(len(key.record)))
 		start := len(dst)
-		dst = appendRandom(append(dst, key.wrapped...), saltBytes)
+		dst = appendRandom(append(dst, key.record...), saltBytes)
 		own, _ := newGCM(derive(key.key, dst[start:])) // of the right length
 		return own.seal(dst, bound, plain)
 	}, nil
@@ -247,18 +251,20 @@ func (s *service) open(bound, sealed []byte) ([]byte, error) {
 	return own.open(bound, rest)
 }
 
+// known is the key of a record, if it was decrypted before; else nil.
+func (s *service) known(text []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened[string(text)]
+}
+
 // key decrypts the key of a record.
 func (s *service) key(text []byte) ([]byte, error) {
-	known := func() []byte {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.opened[string(text)]
-	}
-	if key := known(); key != nil {
+	if key := s.known(text); key != nil {
 		return key, nil
 	}
 	return s.opens.ask(string(text), func() ([]byte, error) {
-		if key := known(); key != nil {
+		if key := s.known(text); key != nil {
 			return key, nil
 		}
 		w, ok := readWrapped(bytes.Clone(text))
@@ -282,7 +288,7 @@ func (s *service) fresh(sealed []byte) bool {
 	}
 	w, ok := readWrapped(text)
 	now, err := s.current()
-	return ok && (err != nil || w.keyID == now.keyID) // an unknown present key is no reason to write
+	return ok && (err != nil || w.keyID == now.wrapped.keyID) // an unknown present key is no reason to write
 }
 
 // healthy reports whether the service works: v2 by its status, v1 by an encryption.

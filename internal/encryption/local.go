@@ -25,6 +25,9 @@ func (l *local) fresh([]byte) bool           { return true }
 type algorithm interface {
 	seal(dst, bound, plain []byte) []byte
 	open(bound, sealed []byte) ([]byte, error)
+	// sealValue and openValue are the same for values in etcd, which lie at a place.
+	sealValue(dst []byte, place string, plain []byte) []byte
+	openValue(place string, sealed []byte) ([]byte, error)
 }
 
 // gcm is AES in Galois counter mode, with a random nonce before each record.

@@ -53,6 +53,19 @@ func fields(message []byte, visit func(field protowire.Number, value []byte)) bo
 	return true
 }
 
+// number is the last value of a field of a number in a message that is whole; 0 for none.
+func number(message []byte, of protowire.Number) (value uint64) {
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		size := protowire.ConsumeFieldValue(field, kind, message[n:])
+		if field == of && kind == protowire.VarintType {
+			value, _ = protowire.ConsumeVarint(message[n:])
+		}
+		message = message[n+size:]
+	}
+	return value
+}
+
 // readAnnotation reads an entry of a map.
 func readAnnotation(entry []byte) (a annotation) {
 	fields(entry, func(field protowire.Number, value []byte) {

@@ -21,23 +21,6 @@ const valueMark = "k8s:enc:"
 // longestID bounds the name of a provider in an error.
 const longestID = 300
 
-// valueCipher is a provider that can encrypt values in etcd.
-type valueCipher interface {
-	sealValue(dst []byte, place string, plain []byte) []byte
-	openValue(place string, sealed []byte) ([]byte, error)
-}
-
-// errSharedKMS: the keys of a service are not used for etcd.
-var errSharedKMS = errors.New("values in etcd are not encrypted by key management services in this release; use aesgcm, aescbc or secretbox")
-
-// CheckValues refuses a configuration with which values in etcd cannot be encrypted.
-func (c *Cipher) CheckValues() error {
-	if c != nil && len(c.now.Load().services) > 0 {
-		return errSharedKMS
-	}
-	return nil
-}
-
 // Encrypts reports whether the configuration names the resource of a key.
 func (c *Cipher) Encrypts(key string) bool {
 	if c == nil {
@@ -48,7 +31,7 @@ func (c *Cipher) Encrypts(key string) bool {
 }
 
 // SealValue encrypts the value of a key of the store, which lies in etcd at a place. A key whose
-// values stay plain gets plain back.
+// values stay plain gets plain back. Errors: those of a key management service.
 func (c *Cipher) SealValue(key, place string, plain []byte) ([]byte, error) {
 	if c == nil {
 		return plain, nil
@@ -57,14 +40,16 @@ func (c *Cipher) SealValue(key, place string, plain []byte) ([]byte, error) {
 	if in == nil || in.providers[0] == nil {
 		return plain, nil
 	}
-	p, err := values(in.providers[0])
+	p := in.providers[0]
+	sealed, err := p.sealValue([]byte(valueMark+p.id()+":"), place, plain)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", resource, err)
+		return nil, fmt.Errorf("%s: %s: %w", resource, p.id(), err)
 	}
-	return p.sealValue([]byte(valueMark+in.providers[0].id()+":"), place, plain), nil
+	return sealed, nil
 }
 
 // OpenValue decrypts a value from etcd. stale says that it would be encrypted in another way today.
+// Errors: store.KeyError when a key management service does not give the value's key.
 func (c *Cipher) OpenValue(key, place string, data []byte) (plain []byte, stale bool, err error) {
 	rest, sealed := bytes.CutPrefix(data, []byte(valueMark))
 	if c == nil {
@@ -87,14 +72,11 @@ func (c *Cipher) OpenValue(key, place string, data []byte) (plain []byte, stale 
 		if p == nil || !strings.HasPrefix(string(rest), p.id()+":") {
 			continue
 		}
-		v, err := values(p)
-		if err == nil {
-			plain, err = v.openValue(place, rest[len(p.id())+1:])
-		}
+		plain, stale, err = p.openValue(place, rest[len(p.id())+1:])
 		if err != nil {
 			return nil, false, fmt.Errorf("%s: %s: %w", resource, p.id(), err)
 		}
-		return plain, i > 0, nil
+		return plain, stale || i > 0, nil
 	}
 	if !sealed {
 		return nil, false, fmt.Errorf("%s: it is not encrypted, and the encryption configuration does not have the provider identity for %s", resource, resource)
@@ -104,11 +86,13 @@ func (c *Cipher) OpenValue(key, place string, data []byte) (plain []byte, stale 
 		resource, strings.Join(id[:min(len(id), 3)], ":"), resource)
 }
 
-func values(p provider) (valueCipher, error) {
-	if l, ok := p.(*local); ok {
-		return l.algorithm.(valueCipher), nil
-	}
-	return nil, errSharedKMS
+func (l *local) sealValue(dst []byte, place string, plain []byte) ([]byte, error) {
+	return l.algorithm.sealValue(dst, place, plain), nil
+}
+
+func (l *local) openValue(place string, sealed []byte) (plain []byte, stale bool, err error) {
+	plain, err = l.algorithm.openValue(place, sealed)
+	return plain, false, err
 }
 
 func (g gcm) sealValue(dst []byte, place string, plain []byte) []byte {

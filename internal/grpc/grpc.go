@@ -51,8 +51,15 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s (gRPC code %d)", e.Message, e.Code) }
 
-// Unimplemented is the code for a method that the server does not have.
-const Unimplemented = 12
+// Codes that callers ask for.
+const (
+	Canceled          = 1
+	DeadlineExceeded  = 4
+	ResourceExhausted = 8
+	Aborted           = 10
+	Unimplemented     = 12 // a method that the server does not have
+	Unavailable       = 14
+)
 
 // mostMessage bounds an answer, in bytes.
 const mostMessage = 1 << 20

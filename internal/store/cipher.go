@@ -110,3 +110,15 @@ func (p *pending) sealed(space byte, record []byte) []byte {
 
 // sealedRoom is the usual growth of a record by its encryption.
 const sealedRoom = 128
+
+// KeyError means that the key of an encrypted value was not had from the service that guards it. The
+// value may be read later.
+type KeyError struct {
+	// Refused says that the service has answered, with an error of its own.
+	Refused bool
+	Err     error
+}
+
+func (e *KeyError) Error() string { return e.Err.Error() }
+
+func (e *KeyError) Unwrap() error { return e.Err }

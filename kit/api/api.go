@@ -13,6 +13,7 @@ type (
 	CellFunc      = api.CellFunc
 	Selectable    = api.Selectable
 	Subresource   = api.Subresource
+	Action        = api.Action
 	ScalePaths    = api.ScalePaths
 	Deprecation   = api.Deprecation
 	Hooks         = api.Hooks
@@ -55,6 +56,7 @@ const (
 	CheckCreated                = api.CheckCreated
 	CheckObject                 = api.CheckObject
 	CheckChange                 = api.CheckChange
+	EndpointAction              = api.EndpointAction
 	EndpointApproval            = api.EndpointApproval
 	EndpointBind                = api.EndpointBind
 	EndpointEphemeralContainers = api.EndpointEphemeralContainers

@@ -30,6 +30,8 @@ func run() int {
 	flag.StringVar(&o.etcd, "etcd", "", "a program that runs an etcd, for servers on it (default: a server with a store of its own)")
 	flag.IntVar(&o.servers, "servers", 3, "servers on an etcd")
 	flag.IntVar(&o.members, "members", 3, "members of the etcd")
+	flag.DurationVar(&o.apart, "apart", 0, "how far the clocks of the servers on an etcd are apart; the servers are built anew for that, from -source")
+	flag.StringVar(&o.source, "source", ".", "directory of the server's module")
 	areas := flag.String("areas", "", "areas in use, with commas between (default: drawn)")
 	flag.Parse()
 	if *areas != "" {
@@ -41,6 +43,10 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if err := o.makeClocks(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "storm:", err)
+		return 2
+	}
 	failed, err := o.rounds(ctx)
 	switch {
 	case err != nil:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/tools/storm/area"
+	"github.com/capstan-dev/capstan/tools/storm/clock"
 	"github.com/capstan-dev/capstan/tools/storm/program"
 	"github.com/capstan-dev/capstan/tools/storm/promise"
 	"github.com/capstan-dev/capstan/tools/storm/site"
@@ -20,8 +22,26 @@ type options struct {
 	servers, members   int
 	seed               uint64
 	time, shrink       time.Duration
+	apart              time.Duration
+	source             string
 	size               area.Size
 	areas              []string
+}
+
+// makeClocks builds a server whose clock can be wrong, if the clocks shall be apart.
+func (o *options) makeClocks(ctx context.Context) error {
+	if o.apart == 0 {
+		return nil
+	}
+	if o.etcd == "" {
+		return errors.New("-apart: only servers on an etcd can have clocks that are apart; name the program of -etcd")
+	}
+	dir, err := filepath.Abs(filepath.Join(o.out, "clocks"))
+	if err != nil {
+		return err
+	}
+	o.binary, err = clock.Build(ctx, o.source, dir)
+	return err
 }
 
 // rounds runs rounds until the time is over, and returns how many had findings.
@@ -56,7 +76,7 @@ func (o *options) judge(ctx context.Context, p program.Program, dir string) ([]p
 		return nil, "", err
 	}
 	r, err := storm(ctx, p, site.Options{Binary: o.binary, Memory: p.Memory, Dir: dir, History: area.History(p.Areas),
-		Etcd: o.etcd, Servers: o.servers, Members: o.members})
+		Etcd: o.etcd, Servers: o.servers, Members: o.members, Apart: o.apart})
 	if err != nil {
 		return nil, "", err
 	}

@@ -45,7 +45,7 @@ func TestBadInput(t *testing.T) {
 		edits [][3]string
 		want  string
 	}{
-		"no document":               {"", [][3]string{{schema, "", ""}, {group, "", ""}}, "there is no group version; "},
+		"no document":               {"", [][3]string{{schema, "", ""}, {strings.TrimSuffix(schema, ".yaml") + "Restart.yaml", "", ""}, {group, "", ""}}, "there is no group version; "},
 		"a half-written document":   {"", [][3]string{{schema, "    properties:\n      size:", "    properties:\n      si\tze"}}, schema + ":1"},
 		"50 MB in a document":       {"", [][3]string{{schema, "", big}}, schema + ":1: the document has 4"},
 		"50 MB in many documents":   {"", manyEdits(big), ".yaml:1: with this one the documents have more than 24 MiB; "},

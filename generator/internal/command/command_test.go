@@ -303,13 +303,13 @@ func TestCommands(t *testing.T) {
 func TestFoldersWithDashes(t *testing.T) {
 	for folder, want := range map[string]string{"my-fleet": "", "fle-et": "the package fleetv1beta1 in Go would be that of "} {
 		root := newModule(t, nil)
-		for _, file := range []string{"openapi/fleet/v1beta1.yaml", "schemas/fleet/v1beta1/Truck.yaml"} {
+		for _, file := range []string{"openapi/fleet/v1beta1.yaml", "schemas/fleet/v1beta1/Truck.yaml", "schemas/fleet/v1beta1/TruckRestart.yaml"} {
 			text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			other := filepath.Join(root, filepath.FromSlash(strings.Replace(file, "/fleet/", "/"+folder+"/", 1)))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o755), os.WriteFile(other, bytes.ReplaceAll(text, []byte("fleet.example.com"), []byte(folder+".example.com")), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(other), 0o755), os.WriteFile(other, []byte(strings.NewReplacer("fleet.example.com", folder+".example.com", "restart:", "again:").Replace(string(text))), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}

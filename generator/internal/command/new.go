@@ -205,7 +205,7 @@ func (s *scaffoldOf) moduleFiles() map[string]string {
 	return map[string]string{
 		"go.mod": "go.mod.tmpl", "main.go": "main.go.tmpl", "hooks/hooks.go": "hooks.go.tmpl", "server_test.go": "server_test.go.tmpl",
 		"Makefile": "Makefile.tmpl", ".github/workflows/ci.yml": "ci.yml.tmpl", ".gitignore": "gitignore.tmpl",
-		s.groupFile(): "group.yaml.tmpl", s.schemaFile(): "kind.yaml.tmpl",
+		s.groupFile(): "group.yaml.tmpl", s.schemaFile(): "kind.yaml.tmpl", strings.TrimSuffix(s.schemaFile(), ".yaml") + "Restart.yaml": "restart.yaml.tmpl",
 		"examples/" + strings.ToLower(s.Kind) + ".yaml": "example.yaml.tmpl",
 	}
 }

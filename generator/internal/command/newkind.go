@@ -98,6 +98,13 @@ func newVersion(root string) *cobra.Command {
 			if err := create(root, files); err != nil {
 				return err
 			}
+			for _, r := range all[at].Resources {
+				for _, sub := range r.Subresources {
+					if sub.Action != nil {
+						fmt.Fprintf(cmd.OutOrStdout(), "The action %s of %s stays in %s: add it and the kind of its body here too, if both versions shall have it.\n", sub.Name, r.Plural, all[at].Version)
+					}
+				}
+			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "openapi/%s/%s.yaml serves the kinds of %s. Say in schemas/%s/%s what differs, then generate.\nIn the release after this one, raise its versionPriority above that of %s, and store objects in it.\n", folder, version, all[at].Dir, folder, version, all[at].Version)
 			return err
 		},

@@ -65,6 +65,9 @@ func servedGroups(m *model.Model) ([]catalogGroup, error) {
 		}
 		groups = append(groups, g)
 	}
+	if err := distinctActions(groups); err != nil {
+		return nil, err
+	}
 	preferVersions(groups)
 	slices.SortStableFunc(groups, discoveryOrder)
 	return groups, nil
@@ -104,6 +107,7 @@ type catalogGroup struct {
 	Checks     []string // the same with a validation hook
 	Skips      []string // the same with a hook that leaves members out of the validation
 	Methods    []hookMethod
+	Actions    []actionMethod
 	Resources  []catalogResource
 }
 
@@ -143,6 +147,7 @@ type catalogSubresource struct {
 	Group, Version, Kind string
 	TypeRef              int
 	Scale                string // Go literal, "" for none
+	Method               string // of the hooks, for an action
 }
 
 func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, error) {
@@ -188,7 +193,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			r.Fields = append(r.Fields, catalogField{f, pathLiteral(f.Path), pathLiteral(f.Else)})
 		}
 		for _, sub := range res.Subresources {
-			r.Subresources = append(r.Subresources, newCatalogSubresource(gv, sub))
+			r.Subresources = append(r.Subresources, g.subresource(&r, sub))
 		}
 		g.Resources = append(g.Resources, r)
 	}
@@ -256,9 +261,14 @@ func hookedTypes(table *schema.Table, number func(*schema.Type) uint16) []string
 	return list
 }
 
-func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalogSubresource {
+func (g *catalogGroup) subresource(of *catalogResource, sub model.Subresource) catalogSubresource {
+	gv := g.GroupVersion
 	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name, TypeRef: int(gv.Table.Root(sub.Type.Name))}
 	s.Group, s.Version = sub.Type.GV.Group, sub.Type.GV.Version
+	if sub.Action != nil {
+		s.Method = camelName(sub.Name) + of.HookName
+		g.Actions = append(g.Actions, newActionMethod(s.Method, of.Resource, sub))
+	}
 	if sub.SpecReplicas != "" {
 		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " +
 			pathLiteral(sub.Selector) + "}"

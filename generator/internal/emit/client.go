@@ -62,6 +62,8 @@ type clientResource struct {
 
 type clientSubresource struct {
 	Method, Plural, Name, Kind, Type string
+	Answer                           string // of an action with a body
+	Does                             string // of an action
 	Namespaced                       bool
 }
 
@@ -83,12 +85,19 @@ func newClientGroup(gv *model.GroupVersion) clientGroup {
 		for _, s := range r.Subresources {
 			// Those with the resource's own kind are reached through the
 			// resource; those with options hand the connection through.
-			if s.Type == r.Type || !hasObjectMeta(s.Type) {
+			if s.Action == nil && (s.Type == r.Type || !hasObjectMeta(s.Type)) {
 				continue
 			}
-			g.Subresources = append(g.Subresources, clientSubresource{
-				Method: r.Kind + upperFirst(s.Name), Plural: r.Plural, Name: s.Name, Kind: s.Type.Name, Type: goType(s.Type), Namespaced: r.Namespaced,
-			})
+			sub := clientSubresource{
+				Method: r.Kind + camelName(s.Name), Plural: r.Plural, Name: s.Name, Kind: s.Type.Name, Type: goType(s.Type), Namespaced: r.Namespaced,
+			}
+			if s.Action != nil {
+				sub.Does = s.Action.Description
+				if slices.Contains(s.Verbs, "create") {
+					sub.Answer = goType(s.Action.Answer)
+				}
+			}
+			g.Subresources = append(g.Subresources, sub)
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {

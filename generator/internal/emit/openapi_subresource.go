@@ -33,6 +33,11 @@ func (p *paths) subresource(at resourcePath, object string, name parameter, s *m
 		return nil
 	}
 	methods := map[string]operation{}
+	if s.Action != nil {
+		method, op := p.action(at, what, kind, s)
+		p.item(path, params, map[string]operation{method: op})
+		return nil
+	}
 	for _, verb := range s.Verbs {
 		if verb == "create" {
 			op := p.write(at, "create"+at.word+what, "post", "Create", s.Type, kind)
@@ -49,6 +54,17 @@ func (p *paths) subresource(at resourcePath, object string, name parameter, s *m
 	}
 	p.item(path, params, methods)
 	return nil
+}
+
+// action is the operation of an action.
+func (p *paths) action(at resourcePath, what string, kind object, s *model.Subresource) (method string, op operation) {
+	if slices.Contains(s.Verbs, "get") {
+		return "get", operation{id: "read" + at.word + what, tag: at.tag, action: "get", kind: kind, description: s.Action.Description,
+			answer: p.ref(s.Type), codes: []string{"200"}, answerTypes: p.media.object}
+	}
+	op = p.write(at, "create"+at.word+what, "post", "Create", s.Type, kind)
+	op.description, op.answer, op.bodyRequired, op.codes = s.Action.Description, p.ref(s.Action.Answer), false, []string{"201"}
+	return "post", op
 }
 
 // log adds the path of a container's output, which is text.

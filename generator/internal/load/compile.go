@@ -29,6 +29,9 @@ func (d *documents) compile() {
 			add(res.Pos, res.Type.Name, res.Type.ID)
 			for _, sub := range res.Subresources {
 				add(sub.Pos, sub.Type.Name, sub.Type.ID)
+				if sub.Action != nil {
+					add(sub.Pos, sub.Action.Answer.Name, sub.Action.Answer.ID)
+				}
 			}
 		}
 		src := schema.Source{Group: gv.Group, Version: gv.Version, Types: named}

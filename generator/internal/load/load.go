@@ -205,6 +205,9 @@ func (d *documents) addType(pos schema.Position, t *model.Type) {
 // resolve finds the types that group versions' documents name.
 func (d *documents) resolve() {
 	for _, l := range d.links {
+		if !strings.Contains(l.path, "/") { // a kind of the same version
+			l.path = "/" + l.gv.Dir + "/" + l.path
+		}
 		id, ok := schema.ResolveRef(l.gv.Dir, l.path)
 		t := d.types[id]
 		switch {
@@ -221,9 +224,11 @@ func (d *documents) resolve() {
 				res.StorageVersionHash = usualHash(gv.Group, res.StorageVersion, res.Kind)
 			}
 			for i := range res.Subresources {
-				if sub := &res.Subresources[i]; sub.Type == nil {
+				sub := &res.Subresources[i]
+				if sub.Type == nil {
 					sub.Type = res.Type
 				}
+				d.resolveAction(sub, res)
 			}
 		}
 	}

@@ -191,11 +191,16 @@ func (d *documents) subresources(n node, res *model.Resource) {
 		sub := &res.Subresources[i]
 		sub.Pos, sub.Name, sub.Endpoint = e.at.pos(), e.key, usualEndpoints[e.key]
 		ref := ""
-		d.object(e.value, d.subresourceKeys(sub, &ref))
+		d.object(e.value, d.subresourceKeys(sub, res.GV, &ref))
+		d.checkAction(sub, res, ref)
 		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
 		switch {
 		case sub.Endpoint == "":
-			d.fail(sub.Pos, "add endpoint", "the subresource %s of %s does not say what it does", sub.Name, res.Plural)
+			fix := "add an action"
+			if d.model.Module == "" {
+				fix = "add endpoint"
+			}
+			d.fail(sub.Pos, fix, "the subresource %s of %s does not say what it does", sub.Name, res.Plural)
 		case sub.Endpoint.Operates() && sub.Endpoint != api.EndpointBind:
 			d.fail(sub.Pos, "give it to a resource without storage", "the subresource %s of %s has the endpoint %s, which is about no object", sub.Name,
 				res.Plural, sub.Endpoint)
@@ -219,11 +224,12 @@ func (d *documents) subresources(n node, res *model.Resource) {
 	}
 }
 
-func (d *documents) subresourceKeys(sub *model.Subresource, ref *string) map[string]func(node) {
+func (d *documents) subresourceKeys(sub *model.Subresource, gv *model.GroupVersion, ref *string) map[string]func(node) {
 	return map[string]func(node){
 		"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.texts(&sub.Verbs), "schema": d.text(ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
 		"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
 		"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned), "missingAs": d.text(&sub.MissingAs),
+		"action": d.action(sub, gv),
 	}
 }
 

@@ -145,6 +145,16 @@ type Subresource struct {
 	Checks                                 []string // nil for the usual
 	Keeps, Unowned                         []string // dotted paths
 	MissingAs                              string   // "deployments/scale.apps"
+	Action                                 *Action  // nil for none
+}
+
+// Action is an operation on an object that the module's own code performs. Type of its subresource is the kind of the
+// body, or for a GET that of the answer.
+type Action struct {
+	Pos         schema.Position
+	Effect      string // "reads" or "writes"
+	Description string
+	Answer      *Type
 }
 
 // Conversion converts the objects of a resource to and from another storage version.

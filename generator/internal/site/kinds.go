@@ -16,6 +16,13 @@ type kindData struct {
 	Example   string
 	Made      bool // the example is made of the required fields
 	Versions  *comparison
+	Actions   []actionRow
+}
+
+// actionRow is an action of a kind's objects.
+type actionRow struct {
+	Name, Method, Description string
+	Body, Answer              typeName
 }
 
 // kind adds the page of a kind.
@@ -40,6 +47,9 @@ func (w *writer) kind(t *model.Type) {
 	for _, owned := range w.typesOf(page, t.GV, t) {
 		data.Types = append(data.Types, w.typeRow(page, owned))
 		headings = append(headings, heading{3, owned.Name, owned.Name})
+	}
+	if data.Actions = w.actions(page, data.Resources); len(data.Actions) > 0 {
+		headings = append(headings, heading{2, "actions", "Actions"})
 	}
 	if data.Versions != nil {
 		headings = append(headings, heading{2, "versions", "Versions"})
@@ -71,6 +81,23 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 		GV    *model.GroupVersion
 		Types []typeRow
 	}{gv, rows}))
+}
+
+// actions are those of the objects of resources.
+func (w *writer) actions(page string, of []*model.Resource) (all []actionRow) {
+	for _, r := range of {
+		for _, s := range r.Subresources {
+			if s.Action == nil {
+				continue
+			}
+			row := actionRow{Name: s.Name, Method: "POST", Description: s.Action.Description, Body: w.linkTo(page, s.Type), Answer: w.linkTo(page, s.Action.Answer)}
+			if slices.Contains(s.Verbs, "get") {
+				row.Method, row.Body = "GET", typeName{}
+			}
+			all = append(all, row)
+		}
+	}
+	return all
 }
 
 // PathOf is the path of one object of a resource.

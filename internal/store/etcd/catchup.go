@@ -72,21 +72,23 @@ func (e *Engine) compare(ctx context.Context, now uint64) (all []difference, err
 	}); err != nil {
 		return nil, err
 	}
-	if err := e.list(ctx, now, true, func(kv keyValue) error {
-		if kv.key == "" {
-			return nil
+	if err := e.list(ctx, now, true, func(page []keyValue) error {
+		for _, kv := range page {
+			if kv.key == "" {
+				continue
+			}
+			before, known := had[kv.key]
+			delete(had, kv.key)
+			switch created := uint64(kv.CreateRevision); {
+			case before == uint64(kv.ModRevision):
+				continue
+			case before > uint64(kv.ModRevision):
+				return fmt.Errorf("etcd: the replica has %s at revision %d, etcd at %d; stop the server and remove the replica", kv.Key, before, kv.ModRevision)
+			case known && created > view.Revision():
+				all = append(all, difference{kv.key, created - 1, true})
+			}
+			all = append(all, difference{kv.key, uint64(kv.ModRevision), false})
 		}
-		before, known := had[kv.key]
-		delete(had, kv.key)
-		switch created := uint64(kv.CreateRevision); {
-		case before == uint64(kv.ModRevision):
-			return nil
-		case before > uint64(kv.ModRevision):
-			return fmt.Errorf("etcd: the replica has %s at revision %d, etcd at %d; stop the server and remove the replica", kv.Key, before, kv.ModRevision)
-		case known && created > view.Revision():
-			all = append(all, difference{kv.key, created - 1, true})
-		}
-		all = append(all, difference{kv.key, uint64(kv.ModRevision), false})
 		return nil
 	}); err != nil {
 		return nil, err

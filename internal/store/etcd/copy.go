@@ -46,8 +46,13 @@ func (c *Copy) Source() string { return c.at.source }
 // Each visits all keys in pages, in the order of their places; those that only keys are read of have
 // no value. Errors: visit's, and those of etcd, as when the revision was compacted meanwhile.
 func (c *Copy) Each(ctx context.Context, keysOnly bool, visit func(Item) error) error {
-	return c.engine.list(ctx, c.at.revision, keysOnly, func(kv keyValue) error {
-		return visit(Item{string(kv.Key), kv.key, uint64(kv.ModRevision), kv.Value})
+	return c.engine.list(ctx, c.at.revision, keysOnly, func(page []keyValue) error {
+		for _, kv := range page {
+			if err := visit(Item{string(kv.Key), kv.key, uint64(kv.ModRevision), kv.Value}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -25,6 +25,12 @@
 // the member goes on. The watch begins anew when a member is left out, or says nothing though a read
 // waits (follow.go).
 //
+// # Values that cannot be read
+//
+// A value that cannot be read has a note in the replica, and fails reads of its key alone
+// (unreadable.go). One whose key management service is away stops the replica for a time, and is read
+// later (heal.go).
+//
 // # The replica is a cache
 //
 // Its folder may be deleted. With it a server that starts asks etcd only for what it missed. If etcd

@@ -46,6 +46,9 @@ type Config struct {
 	SizeInterval time.Duration
 	// Replica is the place of the replica, and its bounds.
 	Replica store.Config
+	// Patience is the time for which the replica waits at a value whose key its key management service
+	// refuses to decrypt. It begins anew ten times that later. 0 means 30 s.
+	Patience time.Duration
 	// Timeout bounds one question to etcd. 0 means 5 s.
 	Timeout time.Duration
 	// Logger receives warnings and errors; nil means none.
@@ -71,6 +74,7 @@ type Engine struct {
 	present     atomic.Int64 // the lease of the record of this server
 	cluster     uint64       // of etcd
 	other       atomic.Bool  // another etcd answers, or an older state of it
+	refused     time.Time    // when a service first refused a key; for follow
 	health      health
 	nudges      chan struct{} // from reads that wait for a revision
 
@@ -92,6 +96,7 @@ const (
 	keepAlive        = 10 * time.Second // the least one
 	keepAliveTimeout = 3 * time.Second
 	usualTimeout     = 5 * time.Second
+	usualPatience    = 30 * time.Second
 	writeTimeout     = 2500 * time.Millisecond // where etcd has several members
 )
 
@@ -119,6 +124,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	go e.follow(following)
 	e.chores.Go(func() { e.compact(following, cfg.Compaction) })
 	e.chores.Go(func() { e.awaitSpace(following) })
+	e.chores.Go(func() { e.retry(following) })
 	if e.several() {
 		e.chores.Go(func() { e.guardMembers(following) })
 	}
@@ -141,6 +147,9 @@ func connect(cfg Config) (*Engine, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = usualTimeout
 	}
+	if cfg.Patience == 0 {
+		cfg.Patience = usualPatience
+	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(string, string, time.Duration) {}
 	}
@@ -153,7 +162,7 @@ func connect(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("etcd: the URLs of its members are wrong: %w", err)
 	}
 	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), suspicions: make(chan struct{}, 1), renewals: make(chan struct{}, 1),
-		space: space{filled: make(chan struct{}, 1)}, stopped: make(chan struct{})}, nil
+		space: space{filled: make(chan struct{}, 1)}, unreadables: unreadables{noted: make(chan struct{}, 1)}, stopped: make(chan struct{})}, nil
 }
 
 // greeting is the answer of etcd to the first questions.

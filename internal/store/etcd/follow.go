@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/store"
@@ -117,7 +118,14 @@ func (e *Engine) askForProgress(ctx context.Context, watcher clientv3.Watcher, h
 func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 	all := make([]store.Followed, 0, len(events))
 	latest := map[string]int{} // by key: the number of changes up to its last one
-	for _, event := range events {
+	values := decodeEach(len(events), func(i int) (v store.Value, err error) {
+		kv := events[i].Kv
+		if key, ok := e.key(kv.Key); ok && events[i].Type != clientv3.EventTypeDelete {
+			v, err = e.decode(key, kv.Key, kv.Value)
+		}
+		return v, err
+	})
+	for i, event := range events {
 		key, ok := e.key(event.Kv.Key)
 		if !ok {
 			continue
@@ -126,7 +134,10 @@ func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 		var err error
 		note := store.Followed{Key: notes + key, Revision: f.Revision, Delete: true}
 		if !f.Delete {
-			if f.Value, err = e.decode(key, event.Kv.Key, event.Kv.Value); err != nil {
+			if f.Value, err = values[i].value, values[i].err; e.waits(err) {
+				return err
+			}
+			if err != nil {
 				e.unreadable(event.Kv.Key, f.Revision, err)
 				f.Delete = true // the state before is not shown either
 				note.Delete, note.Value = false, noteOf(err)
@@ -170,31 +181,50 @@ func (e *Engine) last(key string, changes []store.Followed, n int) (v store.Valu
 	return v, true, err
 }
 
-// load fills an empty replica with the state of etcd at a revision.
+// load fills an empty replica with the state of etcd at a revision. For values whose keys cannot be had
+// it waits as long as Patience in all.
 func (e *Engine) load(ctx context.Context, at greeting) error {
+	patience := time.Now().Add(e.cfg.Patience)
 	return e.replica.Load(at.source, func(into *store.Loading) (uint64, error) {
-		return at.revision, e.list(ctx, at.revision, false, func(kv keyValue) error {
-			if kv.key == "" {
-				return nil
+		return at.revision, e.list(ctx, at.revision, false, func(page []keyValue) error {
+			values := decodeEach(len(page), func(i int) (v store.Value, err error) {
+				kv := &page[i]
+				if kv.key == "" {
+					return v, nil
+				}
+				return patiently(ctx, patience, func() (store.Value, error) { return e.cfg.Form.Decode(kv.key, kv.Value) })
+			})
+			for i, kv := range page {
+				key, value := kv.key, values[i].value
+				if key == "" {
+					continue
+				}
+				if err := values[i].err; err != nil {
+					e.unreadable(kv.Key, uint64(kv.ModRevision), err)
+					key, value = notes+key, noteOf(err)
+				}
+				if err := into.Put(key, uint64(kv.ModRevision), value); err != nil {
+					return err
+				}
 			}
-			v, err := e.cfg.Form.Decode(kv.key, kv.Value)
-			if err != nil {
-				e.unreadable(kv.Key, uint64(kv.ModRevision), err)
-				return into.Put(notes+kv.key, uint64(kv.ModRevision), noteOf(err))
-			}
-			return into.Put(kv.key, uint64(kv.ModRevision), v)
+			return nil
 		})
 	})
 }
 
-// pageSize is the number of keys that one question of a list asks for.
-const pageSize = 500
+// The number of keys that one question of a list asks for: the least, which the first one asks for, and
+// the most; in between so many that the answer has about pageBytes. For each question etcd counts all
+// keys that follow, so that many small pages cost it the square of the number of keys.
+const (
+	leastPage, mostPage = 500, 5_000
+	pageBytes           = 4 << 20
+)
 
-// list visits the keys of the form at a revision, in the order of their places. A key of others has
-// no key in the store.
-func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit func(keyValue) error) error {
+// list visits the keys of the form at a revision in pages, in the order of their places. A key of others
+// has no key in the store.
+func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit func(page []keyValue) error) error {
 	from, end := e.cfg.Prefix+"/", clientv3.GetPrefixRangeEnd(e.cfg.Prefix+"/")
-	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(int64(revision)), clientv3.WithLimit(pageSize)}
+	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(int64(revision))}
 	if keysOnly {
 		options = append(options, clientv3.WithKeysOnly())
 	}
@@ -202,8 +232,8 @@ func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit
 	if keysOnly {
 		work = "reading the keys of etcd"
 	}
-	for done, total := int64(0), int64(0); ; {
-		page, err := e.client.Get(ctx, from, options...)
+	for done, total, limit := int64(0), int64(0), leastPage; ; {
+		page, err := e.client.Get(ctx, from, append(options, clientv3.WithLimit(int64(limit)))...)
 		if err != nil {
 			return fmt.Errorf("etcd: the state at revision %d cannot be read: %w", revision, err)
 		}
@@ -214,12 +244,16 @@ func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit
 			report(work, "keys", done, total)
 		}
 		done += int64(len(page.Kvs))
-		for _, kv := range page.Kvs {
+		size := (*etcdserverpb.RangeResponse)(page).Size()
+		limit = min(max(len(page.Kvs)*pageBytes/max(size, 1), leastPage), mostPage)
+		all := make([]keyValue, len(page.Kvs))
+		for i, kv := range page.Kvs {
 			key, _ := e.key(kv.Key)
-			if err := visit(keyValue{kv, key}); err != nil {
-				return err
-			}
+			all[i] = keyValue{kv, key}
 			from = string(kv.Key) + "\x00"
+		}
+		if err := visit(all); err != nil {
+			return err
 		}
 		if !page.More {
 			return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // unreadables are the keys whose values in etcd cannot be read: bytes of others, damaged ones, and
-// those that were encrypted with a key that this server lacks. Reads of such a key, and scans that
+// those that were encrypted with a key that this server lacks, for which retry tries again. Reads of such a key, and scans that
 // reach it, answer UnreadableError; all others go on. A deletion in the context store.Discarding
 // removes the value.
 //
@@ -19,7 +19,17 @@ import (
 // revisions at which the value does: a view of the past shows what could be read then, and the notes
 // survive a restart.
 type unreadables struct {
-	some atomic.Bool // there was a note since the server began; it stays set
+	some  atomic.Bool   // there was a note since the server began; it stays set
+	noted chan struct{} // there is a note that retry has not seen
+}
+
+// wake has retry begin.
+func (u *unreadables) wake() {
+	u.some.Store(true)
+	select {
+	case u.noted <- struct{}{}:
+	default: // it knows
+	}
 }
 
 // notes begins the keys of the notes. No kind has it.
@@ -38,7 +48,7 @@ func (u *unreadables) find(ctx context.Context, replica store.Snapshots) error {
 	}
 	n, err := r.Count(ctx, notes, "")
 	if n > 0 {
-		u.some.Store(true)
+		u.wake()
 	}
 	return errors.Join(err, r.Close())
 }
@@ -159,6 +169,6 @@ func (e *Engine) get(ctx context.Context, key string) (store.Entry, error) {
 
 // unreadable notices a value that cannot be read.
 func (e *Engine) unreadable(place []byte, revision uint64, cause error) {
-	e.unreadables.some.Store(true)
+	e.unreadables.wake()
 	e.cfg.Logger.Error("etcd: a value cannot be read", "key", string(place), "revision", revision, "error", cause)
 }

@@ -20,6 +20,9 @@ const registrationGroup = "apiregistration." + profile.GroupSuffix
 // automanaged is the label of API services that the server keeps by itself.
 const automanaged = "kube-aggregator." + profile.LabelDomain + "/automanaged"
 
+// The values of the label, as JSON: of the versions of custom resources, and of a server's own.
+const ofCustoms, ofServers = `"true"`, `"onstart"`
+
 // KeepAPIServices keeps an API service for every group version that the server serves: it
 // has their order in discovery, and the condition that they are available.
 func (c *Controllers) KeepAPIServices(ctx context.Context) error {
@@ -36,8 +39,9 @@ func (c *Controllers) KeepAPIServices(ctx context.Context) error {
 	return errors.Join(append(all, c.dropAPIServices(ctx, res))...)
 }
 
-// dropAPIServices deletes the API services of custom resources whose version is not served
-// any more.
+// dropAPIServices deletes the API services of versions that are not served any more: those of custom
+// resources, and once after the start those that a server of another release has made. A server of a
+// later release that starts afterwards keeps its own.
 func (c *Controllers) dropAPIServices(ctx context.Context, res *catalog.Row) error {
 	served := map[string]bool{}
 	for _, gv := range c.catalog.Snapshot().Served() {
@@ -48,12 +52,12 @@ func (c *Controllers) dropAPIServices(ctx context.Context, res *catalog.Row) err
 		return err
 	}
 	defer func() { _ = view.Close() }()
-	var gone []string
+	gone := map[string]string{} // their labels
 	err = store.ScanReadable(ctx, view, res.Prefix(""), func(e *store.Entry) bool {
 		_, name := res.SplitKey(e.Key)
 		label, _ := document.Find(e.Body, "metadata", "labels", automanaged)
-		if string(label) == `"true"` && !served[name] {
-			gone = append(gone, strings.Clone(name))
+		if managed := string(label); (managed == ofCustoms || managed == ofServers && !c.othersDropped.Load()) && !served[name] {
+			gone[strings.Clone(name)] = managed
 		}
 		return true
 	}, func(*store.UnreadableError) {})
@@ -61,10 +65,13 @@ func (c *Controllers) dropAPIServices(ctx context.Context, res *catalog.Row) err
 		return err
 	}
 	var all []error
-	for _, name := range gone {
-		all = append(all, c.dropAPIService(ctx, res, name))
+	for name, managed := range gone {
+		all = append(all, c.dropAPIService(ctx, res, name, managed))
 	}
-	return errors.Join(all...)
+	if err = errors.Join(all...); err == nil {
+		c.othersDropped.Store(true)
+	}
+	return err
 }
 
 func (c *Controllers) keepAPIService(ctx context.Context, res *catalog.Row, gv *catalog.Version) error {

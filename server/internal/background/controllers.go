@@ -81,6 +81,7 @@ type Controllers struct {
 
 	startup        startup
 	chores         []chore
+	othersDropped  atomic.Bool                        // the API services of other releases
 	manager        atomic.Pointer[controller.Manager] // nil while the controllers do not run here
 	background     sync.WaitGroup
 	lasting        context.Context // ends when Stop is called

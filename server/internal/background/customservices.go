@@ -99,7 +99,7 @@ func (c *Controllers) keepCustomVersion(ctx context.Context, res *catalog.Row, n
 	var err error
 	switch gv := c.catalog.Snapshot().ServedVersion(group + "/" + version); {
 	case gv == nil:
-		err = c.dropAPIService(ctx, res, name)
+		err = c.dropAPIService(ctx, res, name, ofCustoms)
 	case gv.Custom():
 		err = c.keepAPIService(ctx, res, gv)
 	}
@@ -112,8 +112,8 @@ func (c *Controllers) keepCustomVersion(ctx context.Context, res *catalog.Row, n
 }
 
 // dropAPIService deletes the API service of a version that is not served any more, unless
-// it is somebody else's.
-func (c *Controllers) dropAPIService(ctx context.Context, res *catalog.Row, name string) error {
+// its label, as JSON, has another value by now.
+func (c *Controllers) dropAPIService(ctx context.Context, res *catalog.Row, name, managed string) error {
 	entry, err := c.store.Get(ctx, res.Key("", name))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -121,7 +121,7 @@ func (c *Controllers) dropAPIService(ctx context.Context, res *catalog.Row, name
 	if err != nil {
 		return err
 	}
-	if label, _ := document.Find(entry.Body, "metadata", "labels", automanaged); string(label) != `"true"` {
+	if label, _ := document.Find(entry.Body, "metadata", "labels", automanaged); string(label) != managed {
 		return nil
 	}
 	uid := objects.UIDOf(entry.Body)

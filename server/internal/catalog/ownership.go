@@ -41,7 +41,7 @@ func newOwnership(row *Row) *Ownership {
 	}
 	for i := range row.Subresources {
 		switch sub := &row.Subresources[i]; sub.Endpoint {
-		case api.EndpointRequestToken, api.EndpointEvict, api.EndpointBind, api.EndpointScale:
+		case api.EndpointRequestToken, api.EndpointEvict, api.EndpointBind, api.EndpointScale, api.EndpointAction:
 			if o.Bodies == nil {
 				o.Bodies = map[string]*apply.Kind{}
 			}
@@ -80,8 +80,13 @@ func (o *Ownership) For(ctx context.Context) *apply.Kind {
 // Reset is the fields that a write through a subresource, nil for the object's own
 // endpoint, does not change even if they are sent.
 func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
-	if sub != nil && sub.Endpoint.WritesStatus() {
+	switch {
+	case sub == nil:
+		return o.main
+	case sub.Endpoint.WritesStatus():
 		return o.status[sub.Name]
+	case sub.Endpoint.WritesWhole():
+		return apply.Set{}
 	}
 	return o.main
 }

@@ -109,6 +109,9 @@ func prefix(group, plural string) string {
 // ResourceOfKey is the resource of the object at a key of the store; ok is false for
 // other keys.
 func ResourceOfKey(key string) (group, plural string, ok bool) {
+	if strings.HasPrefix(key, allocations) {
+		return "", "services", true
+	}
 	prefix := KeyPrefix(key)
 	if prefix == "" {
 		return "", "", false
@@ -119,6 +122,10 @@ func ResourceOfKey(key string) (group, plural string, ok bool) {
 	}
 	return group, plural, true
 }
+
+// allocations begin the keys of the addresses and ports of services, which kube-apiserver encrypts as
+// services.
+const allocations = "ranges/"
 
 // KeyPrefix is the beginning of a key that names its type; "" for other keys.
 func KeyPrefix(key string) string {

@@ -19,6 +19,7 @@ func (x *Endpoints) Table(object request.Verbs) map[api.Endpoint]request.Verbs {
 		api.EndpointReviewOwnRules:  {request.OnPost: x.reviewRules},
 		api.EndpointReviewOwnUser:   {request.OnPost: x.reviewUser},
 
+		api.EndpointAction:              {request.OnGet: x.act, request.OnPost: x.act},
 		api.EndpointApproval:            {request.OnGet: object[request.OnGet], request.OnPut: object[request.OnPut], request.OnPatch: object[request.OnPatch]},
 		api.EndpointEphemeralContainers: {request.OnGet: object[request.OnGet], request.OnPut: x.updateEphemeral, request.OnPatch: x.patchEphemeral},
 		api.EndpointBind:                {request.OnPost: x.bind},

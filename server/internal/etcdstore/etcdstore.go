@@ -31,9 +31,6 @@ func Connection(s *shared.Settings, rows *catalog.Catalog, cipher *encryption.Ci
 // Open connects to etcd and follows it into the replica. It returns when the replica has the state
 // of the moment in which it began. Errors name the flag to correct, or etcd's reason.
 func Open(ctx context.Context, c shared.Config) (shared.Store, error) {
-	if err := c.Cipher.CheckValues(); err != nil {
-		return nil, err
-	}
 	config, err := Connection(&c.Settings, c.Catalog, c.Cipher)
 	if err != nil {
 		return nil, err

@@ -11,11 +11,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
-// EncryptionConfig is a configuration for secrets and a custom resource.
-func EncryptionConfig(t *testing.T, providers string) string {
+// EncryptionConfig is a configuration for secrets and further resources.
+func EncryptionConfig(t *testing.T, providers string, more ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
-	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers: [" + providers + "]\n"
+	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [" + strings.Join(append([]string{"secrets"}, more...), ", ") + "]\n  providers: [" + providers + "]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

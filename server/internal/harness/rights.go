@@ -25,24 +25,12 @@ func OwnAPI(signs bool) *api.API {
 	return &api.API{Groups: func() []*api.GroupVersion {
 		own := &api.GroupVersion{Group: "tools.example.com", Version: "v1", GroupPriority: 1, VersionPriority: 1, Preferred: true}
 		requests := &api.GroupVersion{Group: "certs.example.com", Version: "v1", GroupPriority: 1, VersionPriority: 1, Preferred: true}
-		add := func(to, of *api.GroupVersion, plural string, subresources ...api.Subresource) *api.Resource {
-			from := &of.Resources[slices.IndexFunc(of.Resources, func(r api.Resource) bool { return r.Plural == plural })]
-			to.Table, to.Defaults = of.Table, of.Defaults
-			for i := range subresources {
-				below := &subresources[i]
-				below.Group, below.Version, below.Kind, below.Table, below.Type = to.Group, to.Version, from.Kind, of.Table, from.Type
-			}
-			to.Resources = append(to.Resources, api.Resource{GV: to, Plural: plural, Kind: from.Kind, ListKind: from.ListKind, Type: from.Type,
-				Namespaced: from.Namespaced, Stored: true, Verbs: from.Verbs, StorageVersion: "v1", Form: from.Form,
-				Checking: api.Checking{NameFormat: from.NameFormat}, Subresources: subresources})
-			return &to.Resources[len(to.Resources)-1]
-		}
 		for _, gv := range generated.New(policy.Policy{}, conversion.Hooks{}) {
 			switch gv.APIVersion() {
 			case "rbac.authorization.k8s.io/v1":
-				add(own, gv, "clusterroles")
+				ownRow(own, gv, "clusterroles")
 			case "certificates.k8s.io/v1":
-				row := add(requests, gv, "certificatesigningrequests",
+				row := ownRow(requests, gv, "certificatesigningrequests",
 					api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: api.VerbGet | api.VerbUpdate | api.VerbPatch})
 				row.Role, row.HasStatus = api.RoleSigningRequests, true
 			}
@@ -52,6 +40,40 @@ func OwnAPI(signs bool) *api.API {
 		}
 		return []*api.GroupVersion{own}
 	}}
+}
+
+// ActionAPI is an API of another module: roles whose actions, by their names, take and answer roles.
+func ActionAPI(actions map[string]*api.Action) *api.API {
+	return &api.API{Groups: func() []*api.GroupVersion {
+		own := &api.GroupVersion{Group: "tools.example.com", Version: "v1", GroupPriority: 1, VersionPriority: 1, Preferred: true}
+		var all []api.Subresource
+		for name, action := range actions {
+			all = append(all, api.Subresource{Name: name, Endpoint: api.EndpointAction, Verbs: api.VerbCreate, Action: action})
+		}
+		for _, gv := range generated.New(policy.Policy{}, conversion.Hooks{}) {
+			if gv.APIVersion() == "rbac.authorization.k8s.io/v1" {
+				row := ownRow(own, gv, "roles", all...)
+				for _, action := range actions {
+					action.Answers(row.Kind, row.Type)
+				}
+			}
+		}
+		return []*api.GroupVersion{own}
+	}}
+}
+
+// ownRow adds a resource to a version, with the kind and the table of a built-in one.
+func ownRow(to, of *api.GroupVersion, plural string, subresources ...api.Subresource) *api.Resource {
+	from := &of.Resources[slices.IndexFunc(of.Resources, func(r api.Resource) bool { return r.Plural == plural })]
+	to.Table, to.Defaults = of.Table, of.Defaults
+	for i := range subresources {
+		below := &subresources[i]
+		below.Group, below.Version, below.Kind, below.Table, below.Type = to.Group, to.Version, from.Kind, of.Table, from.Type
+	}
+	to.Resources = append(to.Resources, api.Resource{GV: to, Plural: plural, Kind: from.Kind, ListKind: from.ListKind, Type: from.Type,
+		Namespaced: from.Namespaced, Stored: true, Verbs: from.Verbs, StorageVersion: "v1", Form: from.Form,
+		Checking: api.Checking{NameFormat: from.NameFormat}, Subresources: subresources})
+	return &to.Resources[len(to.Resources)-1]
 }
 
 // EveryRight is a rule that allows everything.

@@ -33,8 +33,7 @@ the import unless --leave-out-unreadable is given.
 
 From etcd (--from-etcd) the objects are those of one revision: that of the moment in which
 the command begins. etcd is only read, in pages. Encrypted values cannot be read,
-unless --encryption-provider-config has their keys (a key management service's are not
-used for etcd).
+unless --encryption-provider-config has their keys, or the key management service of them.
 
 From a running server (--from-server), a kube-apiserver 1.25 to 1.36 or this one, each
 resource is read in pages of one state, through the API, as an administrator. Resources

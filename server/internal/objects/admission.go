@@ -39,7 +39,7 @@ func (e *Evaluation) admission() admission.Request {
 	} else if r.Name == "" && !e.generated {
 		r.Name = e.obj.Get("metadata").Get("name").Text()
 	}
-	if e.Sub != nil {
+	if e.Sub != nil && !e.writesWhole() { // what an action makes of the object is an update of it
 		r.Subresource = e.Sub.Name
 	}
 	if e.Via != nil {

@@ -34,7 +34,7 @@ func rowOf(row *catalog.Row, body []byte) (*catalog.Row, error) {
 func (t Ref) Stored() Ref {
 	if t.Row.Conversion != nil {
 		t.written, t.Row = t.Row, t.Row.Storage()
-		if t.Sub != nil {
+		if t.Sub != nil && !t.writesWhole() {
 			t.Sub = t.Row.Subresource(t.Sub.Name)
 		}
 	}

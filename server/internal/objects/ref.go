@@ -33,3 +33,6 @@ func (t *Ref) Does() api.Endpoint {
 // writesStatus reports whether the target is an endpoint that writes only an object's
 // status.
 func (t *Ref) writesStatus() bool { return t.Sub != nil && t.Sub.Endpoint.WritesStatus() }
+
+// writesWhole reports whether the target is an action, which writes all of an object.
+func (t *Ref) writesWhole() bool { return t.Sub != nil && t.Sub.Endpoint.WritesWhole() }

@@ -64,6 +64,7 @@ func (r *removal) decide() ending {
 	case shown:
 		if r.first {
 			r.o.markTerminating(r.meta, grace)
+			r.moveGeneration()
 		}
 		r.changed = true
 		return endsNext
@@ -87,6 +88,13 @@ func (r *removal) held() bool {
 	return r.meta.Get("finalizers").Len() > 0 || r.obj.At("spec", "finalizers").Len() > 0 || IsNamespace(r.res) && r.first
 }
 
+// moveGeneration counts the begin of a deletion as a change by a user.
+func (r *removal) moveGeneration() {
+	if n, ok := r.meta.Get("generation").Int(); ok && n > 0 && r.res.Role != api.RoleDefinitions {
+		r.meta.SetInt("generation", n+1)
+	}
+}
+
 // wait makes the object one that is terminating. A namespace or a definition, which the first
 // delete only marks, shows the grace period with a further one, as in 1.25.
 func (r *removal) wait(grace int64) {
@@ -97,9 +105,7 @@ func (r *removal) wait(grace int64) {
 		if marked {
 			r.meta.Remove("deletionGracePeriodSeconds")
 		}
-		if n, ok := r.meta.Get("generation").Int(); ok && n > 0 && r.res.Role != api.RoleDefinitions {
-			r.meta.SetInt("generation", n+1)
-		}
+		r.moveGeneration()
 		r.changed = true
 	case marked:
 		r.meta.SetInt("deletionGracePeriodSeconds", 0)

@@ -66,6 +66,8 @@ func TestMetadataThatIsANewGeneration(t *testing.T) {
 		{"its labels", "PATCH", slices + "/s", harness.MergePatchMedia, `{"metadata":{"labels":null}}`, 200, `"generation":2`},
 		{"counted by nobody", "POST", harness.ConfigMaps, "", `{"metadata":{"name":"g","generation":5}}`, 201, `"generation":5`},
 		{"counted down", "PATCH", harness.ConfigMaps + "/g", harness.MergePatchMedia, `{"metadata":{"generation":2},"data":{"a":"b"}}`, 200, `"generation":5`},
+		{"pod of a later release", "POST", harness.PodsPath, "", `{"metadata":{"name":"later","generation":1},"spec":{"containers":[{"name":"c","image":"i"}]}}`, 201, `"generation":1`},
+		{"its end", "DELETE", harness.PodsPath + "/later", "", "", 200, `"generation":2`},
 		{"negative", "POST", harness.ConfigMaps, "", `{"metadata":{"name":"n","generation":-1}}`, 422, `"metadata.generation"`},
 	})
 }

@@ -85,7 +85,8 @@ func CheckRevision(res *catalog.Row, name string, meta, old document.Value) erro
 }
 
 // prepareUpdate copies the server's fields to obj from the object it replaces. The status
-// endpoint may change only the status (and some metadata), the main one everything else.
+// endpoint may change only the status (and some metadata), the main one everything else, an action
+// both.
 func prepareUpdate(t Ref, obj, old document.Value) {
 	res := t.Row
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
@@ -100,9 +101,9 @@ func prepareUpdate(t Ref, obj, old document.Value) {
 			meta.Put(field, v)
 		}
 	}
-	status := t.writesStatus()
+	status, whole := t.writesStatus(), t.writesWhole()
 	finalize := t.Sub != nil && t.Sub.Endpoint == api.EndpointFinalize
-	if res.HasStatus {
+	if res.HasStatus && !whole {
 		for name := range old.Members() {
 			if !kept(name) && (name == "status") != status {
 				obj.Put(name, old.Get(name))
@@ -121,7 +122,9 @@ func prepareUpdate(t Ref, obj, old document.Value) {
 		keep(obj, old, res.Keeps)
 	}
 	res.Gated.Drop(obj, old)
-	restore(obj, old, res.ReadOnly)
+	if !whole {
+		restore(obj, old, res.ReadOnly)
+	}
 	switch {
 	case res.Hooks == nil || finalize:
 	case status && res.Hooks.Status != nil:

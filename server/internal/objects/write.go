@@ -152,6 +152,9 @@ var errWaits = errors.New("the evaluation may wait")
 // waits reports whether a step of the write may block or take long, if it is one of this
 // operation.
 func (o *Objects) waits(w *Write, operation admission.Operation) bool {
+	if w.writesWhole() { // a change by the code of a module
+		return true
+	}
 	subresource := cmp.Or(w.subName(), w.Opts.Subresource)
 	if w.deletes != nil {
 		operation = admission.Delete

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -65,11 +66,19 @@ func (f *Form) Varies(key string) bool {
 	return k != nil && !k.text || f.cipher.Encrypts(key)
 }
 
-// Stale implements etcd.Form.
+// Stale implements etcd.Form. Bytes with fields that only a later release knows are stale, too.
 func (f *Form) Stale(key string, data []byte) bool {
 	data, stale, err := f.cipher.OpenValue(key, f.bound(key), data)
 	k := f.kinds[catalog.KeyPrefix(key)]
-	return err == nil && (stale || k != nil && !k.text && formatOf(data) != f.format)
+	if err != nil || stale || k == nil || k.text {
+		return err == nil && stale
+	}
+	v, err := f.Read(key, data)
+	if err != nil {
+		return false
+	}
+	today, err := f.encode(key, v)
+	return err == nil && !bytes.Equal(today, data)
 }
 
 // bound is the key in etcd, with which values are encrypted; "" without a cipher.

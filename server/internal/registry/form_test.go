@@ -164,7 +164,8 @@ func TestFormats(t *testing.T) {
 			if !usual.Varies(r.Key) {
 				begin, stale = "{", false
 			}
-			if !bytes.HasPrefix(data, []byte(begin)) || formatOf(data) != format && usual.Varies(r.Key) || form.Stale(r.Key, data) || usual.Stale(r.Key, data) != stale || form.Stale(r.Key, r.Value) != stale {
+			if !bytes.HasPrefix(data, []byte(begin)) || formatOf(data) != format && usual.Varies(r.Key) || form.Stale(r.Key, data) || usual.Stale(r.Key, data) != stale ||
+				form.Stale(r.Key, r.Value) != stale && !filledByReaders(r.Key) {
 				t.Errorf("%s is written as %.40q, which begins not with %q, or is stale where it should not", r.Key, data, begin)
 			}
 		}

@@ -44,10 +44,10 @@ var groups = []group{
 
 // notDrawn are the packages outside of the boxes: for tests, for other programs, the documents
 // and their compiler.
-var notDrawn = []string{"explorer", "openapi", "schemas", "client", "gen/client", "gen/*/*", "value", "object", "kit/*", "nodeapi", "examples/*",
+var notDrawn = []string{"explorer", "openapi", "schemas", "client", "gen/client", "gen/*/*", "value", "object", "action", "kit/*", "nodeapi", "examples/*",
 	"generator", "generator/*", "generator/*/*", "internal/sbom", "internal/storetest", "internal/storetest/*", "internal/authztest",
 	"internal/streamtest", "internal/history", "internal/lint",
-	"internal/measured", "internal/etcdtest", "internal/etcdtest/member", "internal/balancer", "internal/docpage",
+	"internal/measured", "internal/etcdtest", "internal/etcdtest/member", "internal/balancer", "internal/kmstest", "internal/docpage",
 	"server/internal/harness", "server/internal/identity", "server/internal/reference", "tools/bench/*"}
 
 func in(folder string, names ...string) (packages []string) {

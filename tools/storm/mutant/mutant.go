@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/yaml"
+	"github.com/capstan-dev/capstan/tools/storm/overlay"
 )
 
 // Mutant is a mistake that can be planted into the server's source.
@@ -76,36 +76,15 @@ func (m *Mutant) Sources(root string) (map[string][]byte, error) {
 	return changed, nil
 }
 
-// Build builds the server with the mistake and with its own checks on, and returns the
-// binary's path in dir. The source is not touched: the compiler reads the changed files in
-// place of the others.
+// Build builds the server with the mistake, and returns the binary's path in dir.
 func (m *Mutant) Build(ctx context.Context, root, dir string) (string, error) {
 	sources, err := m.Sources(root)
 	if err != nil {
 		return "", err
 	}
-	var overlay struct{ Replace map[string]string }
-	overlay.Replace = make(map[string]string)
-	for path, text := range sources {
-		at := filepath.Join(dir, fmt.Sprintf("%d-%s", len(overlay.Replace), filepath.Base(path)))
-		if err := os.WriteFile(at, text, 0o600); err != nil {
-			return "", err
-		}
-		overlay.Replace[path] = at
-	}
-	text, err := json.Marshal(overlay)
+	program, err := overlay.Build(ctx, root, dir, "./server/cmd/capstan", sources)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("mutant %s: %w", m.Name, err)
 	}
-	file, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "capstan")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", file, "-tags", "invariants", "-ldflags", "-s -w", "-o", binary, "./server/cmd/capstan")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("mutant %s: building the server: %w\n%s", m.Name, err, out)
-	}
-	return binary, nil
+	return program, nil
 }

@@ -128,7 +128,7 @@ func example() *record.Record {
 		},
 		Streams: []record.Stream{
 			{Definition: "u-d0", Resource: "d0s", Watch: watch("1", shown()...), Opened: 1, Ended: 90, Whole: true},
-			{Definition: "u-d0", Resource: "d0s", Watch: watch("2", shown()...), Opened: 1, Ended: 90, Whole: true},
+			{Definition: "u-d0", Resource: "d0s", Watch: watch("2", append(shown(), event("ADDED", "next", 25))...), Opened: 1, Ended: 90, Whole: true},
 			{Definition: "u-d1", Resource: "d1s", Watch: watch("3"), Opened: 1},
 		},
 		Rest: map[string][]*record.Object{"resourcequotas": {quota(200, 1)}, "podtemplates": {inside2, kept}, "configmaps": {stays}},

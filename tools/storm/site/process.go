@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/capstan-dev/capstan/tools/storm/clock"
 )
 
 // process is a server's process.
@@ -77,6 +79,9 @@ func (p *process) launch(ctx context.Context) error {
 	cmd := exec.Command(p.site.Binary, p.flags()...)
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=all")
+	if s := p.site; s.Apart != 0 {
+		cmd.Env = append(cmd.Env, clock.Fast(clock.Of(p.number, s.Apart)))
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -44,6 +44,8 @@ type Options struct {
 	Etcd    string
 	Servers int
 	Members int // of the etcd; 0 means one
+	// Apart is the time by which clocks are wrong (clock.Of). The binary is one of package clock then.
+	Apart time.Duration
 }
 
 // Shared reports whether several processes share an etcd.
@@ -148,6 +150,14 @@ func (s *Site) Launch(ctx context.Context) error {
 	}
 	s.balancer.Use(all...)
 	return nil
+}
+
+// URLs are those of the servers, past the balancer.
+func (s *Site) URLs() (all []string) {
+	for _, p := range s.processes {
+		all = append(all, p.url)
+	}
+	return all
 }
 
 // next is the process to which something happens now.

@@ -1,0 +1,197 @@
+package endpoints_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/action"
+	rbacv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/object"
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/harness"
+)
+
+type roleCall = action.Call[rbacv1.Role]
+
+const ownRoles = "/apis/tools.example.com/v1/namespaces/default/roles"
+
+// startActions starts a server with actions of roles, and makes the role a.
+func startActions(t *testing.T, change func(*server.Config), actions map[string]*api.Action) *harness.Server {
+	t.Helper()
+	h := harness.Start(t, func(c *server.Config) {
+		c.API = harness.ActionAPI(actions)
+		if change != nil {
+			change(c)
+		}
+	})
+	h.Post(ownRoles, `{"metadata":{"name":"a","annotations":{"kept":""}},"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}]}`).Expect(t, 201, "")
+	return h
+}
+
+// labelled is an action that labels a role with the user, after what the body's annotations ask for.
+func labelled(_ context.Context, call *roleCall, body *rbacv1.Role) (*rbacv1.Role, error) {
+	if body.Metadata.Annotations["warn"] != "" {
+		call.Warn("mind " + call.Namespace() + "/" + call.Name())
+	}
+	ctx := context.Background() // whatever the code does, the request's end ends its methods
+	return call.Update(ctx, func(role *rbacv1.Role) error {
+		if role.Metadata.Labels["by"] != "" {
+			return action.Conflict("it is labelled already")
+		}
+		role.Metadata.Labels = map[string]string{"by": strings.ReplaceAll(call.User().Name, ":", "-")}
+		return nil
+	})
+}
+
+// TestActions: an action changes the object by the rules of updates, is answered with its kind, and follows
+// dry runs.
+func TestActions(t *testing.T) {
+	h := startActions(t, nil, map[string]*api.Action{"label": action.Writes(labelled)})
+	dry := h.Post(ownRoles+"/a/label?dryRun=All", `{}`)
+	dry.Expect(t, 201, "")
+	if dry.Field(t, "metadata.labels.by") == nil || h.Get(ownRoles+"/a").Field(t, "metadata.labels") != nil {
+		t.Errorf("a dry run: %s", dry.Body)
+	}
+	made := h.Post(ownRoles+"/a/label?fieldManager=me", `{"metadata":{"annotations":{"warn":"x"}}}`)
+	made.Expect(t, 201, "")
+	if got := made.Header.Get("Warning"); !strings.Contains(got, "mind default/a") {
+		t.Errorf("the warning %q", got)
+	}
+	got := h.Get(ownRoles + "/a")
+	if got.Field(t, "metadata.labels.by") == nil || got.Field(t, "metadata.annotations") == nil || got.Field(t, "rules.0.verbs.0") != "get" {
+		t.Errorf("stored is %s", got.Body)
+	}
+	if fields := fmt.Sprint(got.Field(t, "metadata.managedFields")); !strings.Contains(fields, "manager:me") || !strings.Contains(fields, "subresource:label") {
+		t.Errorf("owned by %s", fields)
+	}
+	h.Post(ownRoles+"/a/label", ``).Expect(t, 409, "Conflict")
+	h.Post(ownRoles+"/b/label", `{}`).Expect(t, 404, "NotFound")
+	h.Post(ownRoles+"/a/label", `{"metadata":{"name":"b"}}`).Expect(t, 400, "BadRequest")
+	h.Post(ownRoles+"/a/label", `{"kind":"Pod"}`).Expect(t, 400, "BadRequest")
+	h.Post(ownRoles+"/a/label?fieldValidation=Strict", `{"x":1}`).Expect(t, 400, "BadRequest")
+	h.Get(ownRoles+"/a/label").Expect(t, 405, "MethodNotAllowed")
+	if list := string(h.Get("/apis/tools.example.com/v1").Body); !strings.Contains(list, `"roles/label"`) {
+		t.Errorf("discovery has %s", list)
+	}
+}
+
+// TestActionRights: the right to an action is create of the subresource; a namespace that ends takes no action that
+// writes.
+func TestActionRights(t *testing.T) {
+	h := startActions(t, nil, map[string]*api.Action{"label": action.Writes(labelled)})
+	h.SendAs("bob-token", "POST", ownRoles+"/a/label", `{}`).Expect(t, 403, "Forbidden")
+	h.Post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
+		`{"metadata":{"name":"label"},"rules":[{"verbs":["create"],"apiGroups":["tools.example.com"],"resources":["roles/label"]}]}`).Expect(t, 201, "")
+	h.Post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
+		`{"metadata":{"name":"label"},"roleRef":{"kind":"Role","name":"label"},"subjects":[{"kind":"User","name":"bob"}]}`).Expect(t, 201, "")
+	h.SendAs("bob-token", "POST", ownRoles+"/a/label", `{}`).Expect(t, 201, "")
+	h.Post("/api/v1/namespaces", `{"metadata":{"name":"ends"},"spec":{"finalizers":["example.com/keep"]}}`).Expect(t, 201, "")
+	ends := strings.Replace(ownRoles, "default", "ends", 1)
+	h.Post(ends, `{"metadata":{"name":"a","finalizers":["example.com/keep"]},"rules":[]}`).Expect(t, 201, "")
+	h.Send("DELETE", "/api/v1/namespaces/ends", "", nil)
+	h.Post(ends+"/a/label", `{}`).Expect(t, 403, "Forbidden")
+}
+
+// TestActionsThatFail: whatever the code of an action does, the client gets a clear error, nothing is half stored, and
+// the server serves on.
+func TestActionsThatFail(t *testing.T) {
+	log := &harness.Lines{}
+	late, ended := make(chan error, 1), make(chan struct{})
+	fails := func(do func(ctx context.Context, call *roleCall) (*rbacv1.Role, error)) *api.Action {
+		return action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) { return do(ctx, call) })
+	}
+	update := func(ctx context.Context, call *roleCall, change func(*rbacv1.Role) error) (*rbacv1.Role, error) {
+		return call.Update(ctx, change)
+	}
+	h := startActions(t, func(c *server.Config) {
+		c.RequestTimeout = 300 * time.Millisecond
+		c.Logger = slog.New(slog.NewTextHandler(log, nil))
+	}, map[string]*api.Action{
+		"panics": fails(func(context.Context, *roleCall) (*rbacv1.Role, error) { panic("on purpose") }),
+		"throws": fails(func(ctx context.Context, call *roleCall) (*rbacv1.Role, error) {
+			return update(ctx, call, func(*rbacv1.Role) error { panic("in a change") })
+		}),
+		"hangs": fails(func(_ context.Context, call *roleCall) (*rbacv1.Role, error) {
+			<-ended
+			_, err := update(context.Background(), call, func(r *rbacv1.Role) error { r.Metadata.Labels = map[string]string{"late": ""}; return nil })
+			late <- err
+			return nil, err
+		}),
+		"breaks": fails(func(ctx context.Context, call *roleCall) (*rbacv1.Role, error) {
+			return update(ctx, call, func(r *rbacv1.Role) error { r.Metadata.Labels = map[string]string{"-": "-"}; return nil })
+		}),
+		"strays": fails(func(context.Context, *roleCall) (*rbacv1.Role, error) {
+			other := &rbacv1.Role{}
+			other.Metadata.Name = "other"
+			return other, nil
+		}),
+		"fails": fails(func(context.Context, *roleCall) (*rbacv1.Role, error) {
+			return nil, errors.New("the password of the database is x")
+		}),
+		"refuses": fails(func(context.Context, *roleCall) (*rbacv1.Role, error) {
+			return nil, action.Invalid(object.Forbidden("rules", "not today"))
+		}),
+		"waits": fails(func(context.Context, *roleCall) (*rbacv1.Role, error) { return nil, action.TooEarly(7, "not yet") }),
+	})
+	before := h.Get(ownRoles + "/a").Body
+	for name, want := range map[string]int{"panics": 500, "throws": 500, "hangs": 504, "breaks": 422, "strays": 500, "fails": 500, "refuses": 422, "waits": 429} {
+		got := h.Post(ownRoles+"/a/"+name, `{}`)
+		if got.Code != want || bytes.Contains(got.Body, []byte("password")) || bytes.Contains(got.Body, []byte("purpose")) || got.Field(t, "kind") != "Status" {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
+		}
+		if name == "waits" && got.Header.Get("Retry-After") != "7" {
+			t.Errorf("Retry-After %q", got.Header.Get("Retry-After"))
+		}
+	}
+	close(ended)
+	if err := <-late; err == nil {
+		t.Error("a change after the end of its request was stored")
+	}
+	if now := h.Get(ownRoles + "/a").Body; !bytes.Equal(now, before) {
+		t.Errorf("the object was %s and is %s", before, now)
+	}
+	log.Mu.Lock()
+	defer log.Mu.Unlock()
+	for _, text := range []string{"on purpose", "password of the database", "another object, /other"} {
+		if !strings.Contains(log.Text.String(), text) {
+			t.Errorf("the log does not say %q", text)
+		}
+	}
+}
+
+// TestActionsAtOnce: changes of actions that meet are evaluated again, and none is lost.
+func TestActionsAtOnce(t *testing.T) {
+	h := startActions(t, nil, map[string]*api.Action{"count": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+		return call.Update(ctx, func(role *rbacv1.Role) error {
+			role.Metadata.Annotations["n"] += "x"
+			return nil
+		})
+	})})
+	var all sync.WaitGroup
+	made := make(chan struct{}, 40)
+	for range 8 {
+		all.Go(func() {
+			for range 5 {
+				switch r := h.Post(ownRoles+"/a/count", `{}`); r.Code {
+				case 201:
+					made <- struct{}{}
+				case 409: // it met others too often
+				default:
+					t.Errorf("%d %s", r.Code, r.Body)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := h.Get(ownRoles+"/a").Field(t, "metadata.annotations.n"); len(got.(string)) != len(made) || len(made) == 0 {
+		t.Errorf("%d calls were answered, and %q is stored", len(made), got)
+	}
+}

@@ -1,0 +1,82 @@
+package etcdstore_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/harness"
+)
+
+// TestRegistrationsOfOtherReleases: a server that starts removes the API services of group versions that
+// a server of another release has made for itself, and leaves those alone that appear later.
+func TestRegistrationsOfOtherReleases(t *testing.T) {
+	const services = "/apis/apiregistration.k8s.io/v1/apiservices"
+	registration := func(group string) string {
+		return `{"metadata":{"name":"v1.` + group + `","labels":{"kube-aggregator.kubernetes.io/automanaged":"onstart"}},
+			"spec":{"group":"` + group + `","version":"v1","groupPriorityMinimum":100,"versionPriority":1}}`
+	}
+	url := harness.Etcd(t)
+	start := func() *harness.Server {
+		return harness.Start(t, func(c *server.Config) { harness.OnEtcd(c, url, "/registry") })
+	}
+	first := start()
+	if err := first.Running.LookAfter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first.Post(services, registration("resource.k8s.io")).Expect(t, 201, "")
+	if err := first.Running.LookAfter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first.Get(services+"/v1.resource.k8s.io").Expect(t, 200, "")
+	second := start()
+	if err := second.Running.LookAfter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second.Get(services+"/v1.resource.k8s.io").Expect(t, 404, "")
+	second.Get(services+"/v1.apps").Expect(t, 200, "")
+}
+
+// TestFieldsOfLaterReleases: a field that only a later release knows stays in etcd until its object is
+// written, also as it is.
+func TestFieldsOfLaterReleases(t *testing.T) {
+	url := harness.Etcd(t)
+	s := harness.Start(t, func(c *server.Config) { harness.OnEtcd(c, url, "/registry") })
+	const maps, place = "/api/v1/namespaces/default/configmaps", "/registry/configmaps/default/a"
+	s.Post(maps, `{"metadata":{"name":"a"},"data":{"k":"v"}}`).Expect(t, 201, "")
+	etcd := client(t, url)
+	value := func() []byte {
+		t.Helper()
+		answer, err := etcd.Get(t.Context(), place)
+		if err != nil || len(answer.Kvs) != 1 {
+			t.Fatal(answer, err)
+		}
+		return answer.Kvs[0].Value
+	}
+	known := value()
+	// The object has its length before it, and the empty fields of its content type behind it.
+	head, rest, _ := bytes.Cut(known, []byte("ConfigMap\x12"))
+	size, n := binary.Uvarint(rest)
+	object := append(bytes.Clone(rest[n:n+int(size)]), "\xa2\x06\x03new"...) // field 100
+	later := binary.AppendUvarint(append(bytes.Clone(head), "ConfigMap\x12"...), uint64(len(object)))
+	later = append(append(later, object...), rest[n+int(size):]...)
+	if _, err := etcd.Put(t.Context(), place, string(later)); err != nil {
+		t.Fatal(err)
+	}
+	read := s.Get(maps + "/a")
+	read.Expect(t, 200, "")
+	if got := value(); !bytes.Equal(got, later) {
+		t.Errorf("a read changes the value to %q", got)
+	}
+	s.Send("PUT", maps+"/a", "application/json", read.Body).Expect(t, 200, "")
+	if got := value(); !bytes.Equal(got, known) {
+		t.Errorf("the value is %q, want %q", got, known)
+	}
+	again := s.Send("PUT", maps+"/a", "application/json", s.Get(maps+"/a").Body)
+	if r, err := etcd.Get(t.Context(), place, clientv3.WithKeysOnly()); err != nil || r.Kvs[0].Version != 3 || again.Code != 200 {
+		t.Errorf("a second update as it is writes: %v %v", r, err)
+	}
+}
