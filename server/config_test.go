@@ -77,6 +77,8 @@ func TestValidateSaysAllThatIsWrong(t *testing.T) {
 		"--max-request-bytes":       func(c *Config) { c.MaxRequestBytes = 1 << 20 },
 		"--list-memory-bytes":       func(c *Config) { c.ListMemoryBytes = -1 },
 		"--binary-cache-bytes":      func(c *Config) { c.BinaryCacheBytes = -1 },
+		"--slow-requests":           func(c *Config) { c.SlowRequests = 1 << 20 },
+		"--slow-request-threshold":  func(c *Config) { c.SlowRequestThreshold = -1 },
 		"out of range; use 1h0m0s":  func(c *Config) { c.ServiceAccountMaxTokenExpiration = time.Minute },
 		"there is no admission":     func(c *Config) { c.EnableAdmissionPlugins = []string{"Priority", "PodSecurty"} },
 		"unknown or not safe":       func(c *Config) { c.TLSCipherSuites = []string{"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"} },

@@ -13,9 +13,13 @@ const boats = {
       port: { ...port, maximum: 9000 }, [hostile]: { type: "string", description: hostile, enum: [hostile] }, sails: { type: "array", "x-kubernetes-list-type": "set", maxItems: 3, items: { type: "string", maxLength: 5 } } } } } } } },
     { name: "v1", served: true, storage: false, schema: { openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties: { port, old: { type: "string" } } } } } } }] },
 };
+// cargo is a field with more fields than are drawn at once.
+const cargo = { type: "object", properties: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`crate-${String(i).padStart(4, "0")}`, { type: "string" }])) };
 before(async () => {
   [server, browser] = await Promise.all([Server.start(), Browser.start()]);
-  await server.create(definitions, boats);
+  const large = structuredClone(boats);
+  large.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.cargo = cargo;
+  await server.create(definitions, large);
   page = await browser.page({ viewport: { width: 1280, height: 1000 } });
   await logIn(page, server, "#/documents");
 });
@@ -73,6 +77,11 @@ test("custom kinds have their bounds and rules, and hostile texts of them are te
   await main().getByRole("link", { name: hostile }).click();
   await field(hostile).waitFor();
   assert.equal(await page.locator("img").count(), 0);
+  await at("#/documents/sea.example.com/v2/Boat/spec.cargo.crate-0999");
+  await field("crate-0999").waitFor();
+  await at("#/documents/sea.example.com/v2/Boat/spec.cargo");
+  await main().getByRole("button", { name: "800 more" }).click();
+  await main().getByRole("button", { name: "600 more" }).waitFor();
 });
 
 test("versions are next to each other with their differences", async () => {
@@ -108,7 +117,9 @@ const paste = async (text) => {
   await page.getByLabel("Definition or schema").click();
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.press("Delete");
-  await page.keyboard.insertText(typeof text === "string" ? text : JSON.stringify(text, null, 2));
+  const typed = typeof text === "string" ? text : JSON.stringify(text, null, 2);
+  await page.keyboard.insertText(typed);
+  await page.getByLabel("Definition or schema").locator(".cm-line").first().filter({ hasText: typed.split("\n")[0] }).waitFor();
   await page.getByRole("button", { name: "Check", exact: true }).click();
 };
 const objections = () => page.getByRole("list", { name: "What the server objects to" });

@@ -68,6 +68,7 @@ test("search, selectors and the keyboard", async () => {
   await grid().getByText("gamma").waitFor();
   await page.getByLabel("Label selector").fill("");
   await page.getByLabel("Label selector").press("Enter");
+  await grid().getByText("alpha").waitFor();
   await page.getByLabel("Field selector").fill("metadata.name=beta");
   await page.getByLabel("Field selector").press("Enter");
   await grid().getByText("gamma").waitFor({ state: "detached" });

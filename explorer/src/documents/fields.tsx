@@ -19,11 +19,19 @@ interface Props {
   owner?: string; // the name of the schema that has the fields
 }
 
+/** part is the number of fields that are drawn at once. */
+const part = 200;
+
 /** Fields is the tree of the fields of a type. Fields in others are drawn when they are opened. */
 export function Fields({ document, schema, links, here, path = [], owner }: Props) {
+  const all = fieldsOf(document, schema);
+  const [most, setMost] = useState(part);
+  const linked = all.findIndex((f) => f.name === here[path.length]);
+  const shown = Math.max(most, linked + 1);
   return (
     <ul class="fields">
-      {fieldsOf(document, schema).map((f) => <FieldItem key={f.name} field={f} document={document} links={links} here={here} path={[...path, f.name]} owner={owner} />)}
+      {all.slice(0, shown).map((f) => <FieldItem key={f.name} field={f} document={document} links={links} here={here} path={[...path, f.name]} owner={owner} />)}
+      {shown < all.length && <li><button type="button" onClick={() => setMost(shown + part)}>{all.length - shown} more</button></li>}
     </ul>
   );
 }
