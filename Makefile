@@ -80,6 +80,10 @@ verify-explorer:
 test-browser: build $(EXPLORER) ## Use the explorer in Chromium (needs node, npm and chromium; SCREENSHOTS=folder keeps pictures)
 	CAPSTAN=$(CURDIR)/$(BIN) npm --prefix explorer test
 
+.PHONY: explorer-pictures
+explorer-pictures: build $(EXPLORER) ## Take the pictures of docs/howto/explorer.md again (needs node, npm and chromium)
+	cd explorer && PICTURES=$(CURDIR)/docs/howto CAPSTAN=$(CURDIR)/$(BIN) node --test test/pictures.test.mjs
+
 .PHONY: docs
 docs: ## Write the documentation into site/: guides, reference of all kinds, changes since the release
 	go run ./generator docs site

@@ -39,6 +39,21 @@ test("a table follows the server, also over its restart", async () => {
   await page.getByText("live", { exact: true }).waitFor();
 });
 
+test("columns stand below their heads, however long the cells are", async () => {
+  const node = (name, roles) => server.create("/api/v1/nodes", { metadata: { name, labels: Object.fromEntries(roles.map((r) => [`node-role.kubernetes.io/${r}`, ""])) } });
+  await node("short", ["a"]);
+  await node("long", Array.from({ length: 9 }, (_, i) => `a-rather-long-role-${i}`));
+  for (const width of [1280, 380]) {
+    await page.setViewportSize({ width, height: 800 });
+    await at("#/objects/core/v1/nodes");
+    await grid().getByText("long", { exact: true }).waitFor();
+    const edges = await grid().getByRole("row").evaluateAll((rows) => rows.map((r) => [...r.children].map((c) => Math.round(c.getBoundingClientRect().left)).join(" ")));
+    assert.equal(new Set(edges).size, 1, edges.join("\n"));
+    await at("#/objects/core/v1/namespaces");
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+});
+
 test("search, selectors and the keyboard", async () => {
   for (const [name, tier] of [["alpha", "web"], ["beta", "web"], ["gamma", "db"]]) await server.create(maps, map(name, { tier }));
   await at("#/objects/core/v1/configmaps?ns=default");

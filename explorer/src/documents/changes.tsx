@@ -24,7 +24,7 @@ function Recorded({ record }: { record: Record }) {
   const unknown = [...served].filter((v) => !known.has(v)).sort();
   return (
     <>
-      <p class="soft">The kinds that the server itself has, next to release {record.release.version} of {record.release.date}. make compat prints what breaks clients.</p>
+      <p class="soft">The kinds that the server itself has, next to release {record.release.version} of {record.release.date}. The same gate decides whether a release may be made (capstan-gen compat).</p>
       <h2>What breaks clients, or may</h2>
       {!record.broken.length && <p>Nothing.</p>}
       {record.broken.map((b) => (

@@ -120,6 +120,8 @@ var wanted = []struct{ page, want string }{
 	{"howto/secure.html", `aria-current="page"`},
 	{"architecture.html", `src="layers.svg"`},
 	{"layers.svg", "<svg"},
+	{"howto/explorer.html", `src="../explorer-table.png" alt="A table of pods`},
+	{"explorer-table.png", "PNG"},
 	{"readme.html", `src="capstan.svg"`},
 	{"search.js", `"PodSpec.containers"`},
 	{"search.js", `"The way back"`},
