@@ -193,6 +193,7 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 // keys that follow, so that many small pages cost it the square of the number of keys.
 const (
 	leastPage, mostPage = 500, 5_000
+	mostKeys            = 50_000 // without their values
 	pageBytes           = 4 << 20
 )
 
@@ -201,8 +202,9 @@ const (
 func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit func(keyValue) error) error {
 	from, end := e.cfg.Prefix+"/", clientv3.GetPrefixRangeEnd(e.cfg.Prefix+"/")
 	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(int64(revision))}
+	most := mostPage
 	if keysOnly {
-		options = append(options, clientv3.WithKeysOnly())
+		options, most = append(options, clientv3.WithKeysOnly()), mostKeys
 	}
 	for limit := leastPage; ; {
 		page, err := e.client.Get(ctx, from, append(options, clientv3.WithLimit(int64(limit)))...)
@@ -210,7 +212,7 @@ func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit
 			return fmt.Errorf("etcd: the state at revision %d cannot be read: %w", revision, err)
 		}
 		size := (*etcdserverpb.RangeResponse)(page).Size()
-		limit = min(max(len(page.Kvs)*pageBytes/max(size, 1), leastPage), mostPage)
+		limit = min(max(len(page.Kvs)*pageBytes/max(size, 1), leastPage), most)
 		for _, kv := range page.Kvs {
 			key, _ := e.key(kv.Key)
 			if err := visit(keyValue{kv, key}); err != nil {
