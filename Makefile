@@ -270,6 +270,13 @@ differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to 
 exchange: $(REFERENCE)/kube-apiserver ## Exchange the kube-apiservers 1.25 of a cluster on etcd for this server and back while clients use it; UPSTREAM=folder adds controllers
 	cd internal/e2e && CAPSTAN_REFERENCE=$(REFERENCE) CAPSTAN_UPSTREAM=$(UPSTREAM) go test -run TestExchange -v -count 1 -timeout 8m .
 
+LATER ?= 1.36.3
+
+.PHONY: later
+later: $(REFERENCE)/kube-apiserver ## Go on with the etcd of a later kube-apiserver (LATER), as kube-apiserver 1.25 does on a copy of it
+	V=$(LATER) tools/differ/reference/build.sh $(CURDIR)/.tmp/later-$(LATER)
+	cd internal/e2e && CAPSTAN_REFERENCE=$(REFERENCE) CAPSTAN_LATER=$(CURDIR)/.tmp/later-$(LATER) go test -run TestLaterRelease -v -count 1 -timeout 8m .
+
 $(REFERENCE)/kube-apiserver:
 	tools/differ/reference/build.sh $(REFERENCE)
 

@@ -146,6 +146,8 @@ type (
 	Features = options.Config
 	// Background is about what the server does by itself.
 	Background = background.Settings
+	// Controller is a controller of another module.
+	Controller = background.OwnController
 )
 
 // Defaults of Config that other code uses too.

@@ -132,7 +132,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	// The server's own activities.
 	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Pauses: times.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
-		Keys: s.keys, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets,
+		Keys: s.keys, Kubeconfig: s.Kubeconfig, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets,
 		Quotas: s.admitting.quotas, Sharing: s.sharing})
 	if err = s.controllers.CreateNamespaces(ctx); err != nil {
 		return err

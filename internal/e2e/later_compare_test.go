@@ -24,9 +24,12 @@ func plain(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			if key == "resourceVersion" || key == "time" && v["manager"] != nil {
+			switch {
+			case key == "resourceVersion", key == "time" && v["manager"] != nil:
 				delete(v, key)
 				continue
+			case key == "deletionTimestamp" && inner != nil:
+				inner = "now"
 			}
 			v[key] = plain(inner)
 		}

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/store"
@@ -212,53 +213,70 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 	})
 }
 
-// The number of keys that one question of a list asks for: the least, which the first one asks for, and
-// the most; in between so many that the answer has about pageBytes. For each question etcd counts all
-// keys that follow, so that many small pages cost it the square of the number of keys.
+// The number of keys that one question of a list asks for: of keys alone, and with their values, of which
+// etcd accepts 1.5 MiB each.
 const (
-	leastPage, mostPage = 500, 5_000
-	pageBytes           = 4 << 20
+	keysAtOnce   = 50_000
+	valuesAtOnce = 500
 )
 
 // list visits the keys of the form at a revision in pages, in the order of their places. A key of others
-// has no key in the store.
+// has no key in the store. For each question etcd counts all keys of its range, so values are asked for in
+// the ranges of keys that are known: pages of one long range cost the square of the number of keys.
 func (e *Engine) list(ctx context.Context, revision uint64, keysOnly bool, visit func(page []keyValue) error) error {
-	from, end := e.cfg.Prefix+"/", clientv3.GetPrefixRangeEnd(e.cfg.Prefix+"/")
-	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(int64(revision))}
-	if keysOnly {
-		options = append(options, clientv3.WithKeysOnly())
-	}
 	work := "reading etcd"
 	if keysOnly {
 		work = "reading the keys of etcd"
 	}
-	for done, total, limit := int64(0), int64(0), leastPage; ; {
-		page, err := e.client.Get(ctx, from, append(options, clientv3.WithLimit(int64(limit)))...)
+	from, end := e.cfg.Prefix+"/", clientv3.GetPrefixRangeEnd(e.cfg.Prefix+"/")
+	for done, total := int64(0), int64(0); ; {
+		keys, err := e.rangeAt(ctx, revision, from, end, clientv3.WithKeysOnly(), clientv3.WithLimit(keysAtOnce))
 		if err != nil {
-			return fmt.Errorf("etcd: the state at revision %d cannot be read: %w", revision, err)
-		}
-		if total == 0 {
-			total = page.Count // of all pages that follow
-		}
-		if report := e.cfg.Replica.Progress; report != nil {
-			report(work, "keys", done, total)
-		}
-		done += int64(len(page.Kvs))
-		size := (*etcdserverpb.RangeResponse)(page).Size()
-		limit = min(max(len(page.Kvs)*pageBytes/max(size, 1), leastPage), mostPage)
-		all := make([]keyValue, len(page.Kvs))
-		for i, kv := range page.Kvs {
-			key, _ := e.key(kv.Key)
-			all[i] = keyValue{kv, key}
-			from = string(kv.Key) + "\x00"
-		}
-		if err := visit(all); err != nil {
 			return err
 		}
-		if !page.More {
+		if total == 0 {
+			total = keys.Count // of all pages that follow
+		}
+		for part := range slices.Chunk(keys.Kvs, valuesAtOnce) {
+			if report := e.cfg.Replica.Progress; report != nil {
+				report(work, "keys", done, total)
+			}
+			done += int64(len(part))
+			from = string(part[len(part)-1].Key) + "\x00"
+			if !keysOnly {
+				values, err := e.rangeAt(ctx, revision, string(part[0].Key), from)
+				if err != nil {
+					return err
+				}
+				part = values.Kvs
+			}
+			if err := visit(e.keyed(part)); err != nil {
+				return err
+			}
+		}
+		if !keys.More {
 			return nil
 		}
 	}
+}
+
+// rangeAt reads a range of etcd at a revision.
+func (e *Engine) rangeAt(ctx context.Context, revision uint64, from, end string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	answer, err := e.client.Get(ctx, from, append(options, clientv3.WithRange(end), clientv3.WithRev(int64(revision)))...)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: the state at revision %d cannot be read: %w", revision, err)
+	}
+	return answer, nil
+}
+
+// keyed are keys of etcd with their keys in the store.
+func (e *Engine) keyed(all []*mvccpb.KeyValue) []keyValue {
+	page := make([]keyValue, len(all))
+	for i, kv := range all {
+		key, _ := e.key(kv.Key)
+		page[i] = keyValue{kv, key}
+	}
+	return page
 }
 
 // health is how well the replica follows. It is safe for concurrent use.

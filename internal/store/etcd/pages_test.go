@@ -14,7 +14,7 @@ import (
 )
 
 // TestManyPages: a new replica has all keys of an etcd with more of them than fit into a page, small ones
-// and large ones after each other, and few pages are asked for.
+// and large ones after each other, and no more questions are asked than pages need.
 func TestManyPages(t *testing.T) {
 	url := etcdtest.Start(t)
 	etcd := client(t, url)
@@ -43,7 +43,7 @@ func TestManyPages(t *testing.T) {
 	if n, err := r.Count(t.Context(), "a/", ""); err != nil || n != small+large {
 		t.Errorf("the replica has %d keys, %v", n, err)
 	}
-	if pages = ranges(t, url) - pages; pages > 12 { // with those of the greeting and the reads
+	if pages = ranges(t, url) - pages; pages > 35 { // a page of keys, 25 of values, the greeting and the reads
 		t.Errorf("etcd was asked %v times", pages)
 	}
 }

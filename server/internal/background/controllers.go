@@ -51,7 +51,9 @@ type Config struct {
 	Store   store.Store
 	Catalog *catalog.Catalog
 	Keys    *pki.Keyring
-	Authz   authz.Authorizer
+	// Kubeconfig is the administrator's client configuration; nil for none.
+	Kubeconfig func() []byte
+	Authz      authz.Authorizer
 
 	Elsewhere controller.Elsewhere // extension servers
 	Services  *addresses.Services
@@ -114,6 +116,7 @@ func (c *Controllers) Start() {
 	c.every(ctx, pauses.Renewal, "the server's own certificates", func(context.Context) error { return c.keys.RenewOwn() })
 	c.every(ctx, pauses.Namespaces, "the system namespaces", c.CreateNamespaces)
 	c.expire(ctx)
+	c.startOwn()
 }
 
 // Run runs do until it returns. Its context ends when the server stops.

@@ -29,6 +29,8 @@ type Settings struct {
 	// server. Default: the address that it listens on, or one of the machine's if that is
 	// unspecified or loopback.
 	AdvertiseAddress string
+	// OwnControllers are controllers of other modules, which the server starts and stops. Default: none.
+	OwnControllers []OwnController
 }
 
 // SetDefaults fills in every field that is not set.
@@ -45,5 +47,5 @@ func (c *Settings) Validate() error {
 	if a, err := netip.ParseAddr(c.AdvertiseAddress); c.AdvertiseAddress != "" && (err != nil || a.IsUnspecified() || a.IsLoopback()) {
 		return fmt.Errorf("advertised address: %q is no IP address that others reach the server at", c.AdvertiseAddress)
 	}
-	return controller.Check(c.Controllers)
+	return cmp.Or(checkOwn(c.OwnControllers), controller.Check(c.Controllers))
 }

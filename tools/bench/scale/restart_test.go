@@ -76,6 +76,9 @@ func TestRestartOnEtcd(t *testing.T) {
 	if took, sent := f.report(fmt.Sprintf("after a stop and %d changes", missed), dir, (*instance).stop); took > restartReady || sent > restartSent+1000*missed {
 		t.Errorf("with changes: ready after %s, etcd sent %d bytes", took, sent)
 	}
+	f.put("o", missed)
+	f.compact()
+	f.report("after a stop, and changes that etcd has compacted", dir, (*instance).stop)
 }
 
 // pattern has a server make a config map, whose value in etcd is copied.
@@ -117,6 +120,18 @@ func (f *shelf) put(letter string, n int) {
 		})
 	}
 	all.Wait()
+}
+
+// compact removes the history of etcd.
+func (f *shelf) compact() {
+	f.t.Helper()
+	now, err := f.etcd.Get(f.t.Context(), "/registry/", clientv3.WithCountOnly())
+	if err == nil {
+		_, err = f.etcd.Compact(f.t.Context(), now.Header.Revision)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // report starts a server, and reports how long it takes until it is ready, and what etcd sent for that.

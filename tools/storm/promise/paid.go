@@ -9,8 +9,12 @@ import (
 	"github.com/capstan-dev/capstan/tools/storm/record"
 )
 
-// tab is a quota with the state before its last one.
-type tab struct{ before, last *record.Object }
+// tab is a quota with the state before its last one, which is nil for one that was just made, or was there
+// when the tape began.
+type tab struct {
+	before, last *record.Object
+	initial      bool // the last one was there when the tape began
+}
 
 // paid follows the tape: a transaction that makes an object has charged it before to each
 // quota of its namespace whose status bounds such objects. Its revisions are consecutive.
@@ -25,7 +29,7 @@ func paid(r *record.Record) (wrong []string) {
 			if tabs[space] == nil {
 				tabs[space] = make(map[string]tab)
 			}
-			tabs[space][e.Key()] = tab{tabs[space][e.Key()].last, e.Object}
+			tabs[space][e.Key()] = tab{tabs[space][e.Key()].last, e.Object, e.Initial}
 		case e.Type == history.Added && !e.Initial:
 			wrong = append(wrong, unpaid(e, tabs[space])...)
 		}
@@ -45,9 +49,8 @@ func unpaid(e record.Event, tabs map[string]tab) (wrong []string) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(bounding)) {
 		t, name := tabs[key], bounding[key]
-		charged := t.before != nil && t.last.Revision+uint64(len(bounding)) >= e.Revision &&
-			amount(t.last, "status", "used", name) == amount(t.before, "status", "used", name)+1
-		if !charged {
+		charged := t.initial || t.before != nil && amount(t.last, "status", "used", name) == amount(t.before, "status", "used", name)+1
+		if !charged || t.last.Revision+uint64(len(bounding)) < e.Revision {
 			wrong = append(wrong, fmt.Sprintf("%s was made at %d, %s@%d bounds it and was not charged with it", e.Key(), e.Revision, key, t.last.Revision))
 		}
 	}
