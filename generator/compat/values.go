@@ -178,10 +178,14 @@ func pathOf(d *schema.Demand) string {
 	return strings.Join(d.Then[0].Path, ".")
 }
 
-// textsOf are the strings of a shape, whose bytes bound their characters.
+// textsOf are the strings of a shape, whose bytes bound their characters, and which are not
+// empty where that is the same as absent.
 func (t *shape) textsOf() texts {
 	set := t.text
 	set.most = min(set.most, t.bytes)
+	if t.filled {
+		set.least = max(set.least, 1)
+	}
 	return set
 }
 
