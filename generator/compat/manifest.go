@@ -150,7 +150,7 @@ func (m *manifest) fill(t *shape, at place) {
 		switch {
 		case strings.HasPrefix(name, "x-") && strings.HasSuffix(name, "-validations"):
 			for _, rule := range value.Items() {
-				t.more.others = append(t.more.others, "rule "+canonical(rule.At("rule").Text()))
+				t.more.claims = append(t.more.claims, canonical(rule.At("rule").Text()))
 			}
 		case strings.HasPrefix(name, "x-"), slices.Contains(understood, name):
 		case name == "anyOf" && t.kind == "int-or-string":
