@@ -34,6 +34,8 @@ func (m *manifest) definitions(s *Surface) {
 				root.members = append(root.members, &member{usage: usage{shape: t}, name: name, pos: root.pos})
 			}
 		}
+		m.names(root.property("metadata"))
+		s.converted(&v, gv.Dir+"."+r.Kind)
 		r.GV, r.Type = gv.GroupVersion, s.addKind(gv, r.Kind, root)
 		for i := range r.Subresources {
 			if r.Subresources[i].Name == "status" {
@@ -41,6 +43,24 @@ func (m *manifest) definitions(s *Surface) {
 			}
 		}
 		gv.resources = append(gv.resources, r)
+	}
+}
+
+// names completes the names of objects, which are checked without a schema too.
+func (m *manifest) names(metadata *member) {
+	if metadata.kind != "object" {
+		return
+	}
+	for _, name := range []string{"name", "generateName"} {
+		u := metadata.property(name)
+		if u == nil {
+			t := &shape{kind: "string", pos: metadata.pos, rules: rulesOf(emptySchema()), more: furtherOf(emptySchema())}
+			u = &member{usage: usage{shape: t}, name: name, pos: metadata.pos}
+			metadata.members = append(metadata.members, u)
+		}
+		if u.required, u.published = false, false; name == "name" {
+			u.text.checks = append(u.text.checks, "dns1123-subdomain")
+		}
 	}
 }
 

@@ -146,6 +146,9 @@ func (m *manifest) fill(t *shape, at place) {
 	}
 	t.atomic = at.Extension("map-type").Text() == "atomic"
 	t.more.nullable = at.At("nullable").Yes() || slices.Contains(at.At("type").Texts(), "null")
+	if at.Extension("embedded-resource").Yes() {
+		t.more.others = append(t.more.others, "embedded-resource true")
+	}
 	at.Each(func(name string, _, value place) {
 		switch {
 		case strings.HasPrefix(name, "x-") && strings.HasSuffix(name, "-validations"):

@@ -72,6 +72,7 @@ type member struct {
 	writeOnly bool
 	patch     []string // sorted
 	mergeKey  string
+	renamed   []string // its names in other versions
 }
 
 // builder makes shapes of schemas in documents.
@@ -138,7 +139,8 @@ func (b *builder) member(of *schema.Schema, p *schema.Property, in *model.Type) 
 		published: of.Publishes(p.Name), nonzero: s.Missing == "nonzero", presence: presenceOf(of, p), null: s.Null,
 		readOnly: s.ReadOnly, writeOnly: s.WriteOnly, immutable: s.Immutable, gate: s.FeatureGate, gateValue: s.GateValue, ungated: s.Ungated,
 		unchecked: s.Validate != nil && !*s.Validate,
-		patch:     slices.Compact(slices.Sorted(slices.Values(s.PatchStrategy))), mergeKey: s.PatchMergeKey, def: string(s.Default), defaulted: s.Default != nil}
+		patch:     slices.Compact(slices.Sorted(slices.Values(s.PatchStrategy))), mergeKey: s.PatchMergeKey, def: string(s.Default), defaulted: s.Default != nil,
+		renamed: s.RenamedFrom}
 	m.required = of.Enforces(p.Name) && !m.unchecked || s.Missing == "by-rules"
 	if m.presence == "" {
 		m.presence = "implicit"
