@@ -46,22 +46,21 @@ func (m *manifest) definitions(s *Surface) {
 	}
 }
 
-// names completes the names of objects, which are checked without a schema too.
+// names completes the metadata of objects, of which a definition describes a part: the server
+// has all members, and checks names without a schema too.
 func (m *manifest) names(metadata *member) {
 	if metadata.kind != "object" {
 		return
 	}
-	for _, name := range []string{"name", "generateName"} {
-		u := metadata.property(name)
-		if u == nil {
-			t := &shape{kind: "string", pos: metadata.pos, rules: rulesOf(emptySchema()), more: furtherOf(emptySchema())}
-			u = &member{usage: usage{shape: t}, name: name, pos: metadata.pos}
-			metadata.members = append(metadata.members, u)
-		}
-		if u.required, u.published = false, false; name == "name" {
-			u.text.checks = append(u.text.checks, "dns1123-subdomain")
-		}
+	metadata.open = true
+	name := metadata.property("name")
+	if name == nil {
+		t := &shape{kind: "string", pos: metadata.pos, rules: rulesOf(emptySchema()), more: furtherOf(emptySchema())}
+		name = &member{usage: usage{shape: t}, name: "name", pos: metadata.pos}
+		metadata.members = append(metadata.members, name)
 	}
+	name.required, name.published = false, false
+	name.text.checks = append(name.text.checks, "dns1123-subdomain")
 }
 
 // version is a group version of the surface, made on first sight. Its directory is that of

@@ -99,3 +99,21 @@ func TestCornersOfDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// A project and its own export agree, but for what the export has left out.
+func TestExportOfTheProject(t *testing.T) {
+	base := readBase(t)
+	docs := loaded(t, base, nil)
+	exported, err := fileSurface(foreign.Parse("orders.yaml", []byte(strings.ReplaceAll(ship, "sea.example.org", "shop.example.org"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range []string{"shop.example.org/v1.Ship", "shop.example.org/v2.Ship"} {
+		metadata := exported.kinds[k].shape.property("metadata")
+		c := &comparison{old: docs, now: exported, levels: newLevels(nil), compared: map[pair]bool{}, seen: map[*shape]bool{}}
+		c.types(&docs.kinds["shop/v1.Order"].shape.property("metadata").usage, &metadata.usage, "metadata")
+		if len(c.findings) > 0 {
+			t.Errorf("%d: %v", i, c.findings)
+		}
+	}
+}
