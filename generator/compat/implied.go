@@ -1,10 +1,10 @@
 package compat
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -20,10 +20,11 @@ func implied(old, now *shape) bool {
 	return !slices.ContainsFunc(y.of(old, p), func(v any) bool { return !accepts(now, v, false) }) && !y.unsure
 }
 
-// word is a text of some length that has no more in common with the constants than the
+// word is a text, of a length that no schema tells from those up to another one, that has no more in common with the constants than the
 // patterns that it matches and the formats that it has.
 type word struct {
 	length int
+	most   int // math.MaxInt for any
 	is     []string
 }
 
@@ -31,9 +32,12 @@ type word struct {
 // of some texts.
 func (w word) exists(not, texts []string) bool {
 	set := textsIn(w.is)
-	set.least, set.most = w.length, w.length
-	if w.length < 1000 {
-		set.patterns = append(set.patterns, "^(?s:.{"+strconv.Itoa(w.length)+"})$")
+	set.least, set.most = w.length, w.most
+	switch {
+	case w.most < 1000:
+		set.patterns = append(set.patterns, fmt.Sprintf("^(?s:.{%d,%d})$", w.length, w.most))
+	case w.length < 1000:
+		set.patterns = append(set.patterns, fmt.Sprintf("^(?s:.{%d,})$", w.length))
 	}
 	other := "[^\\s\\S]" // nothing
 	for _, atom := range not {

@@ -49,7 +49,18 @@ type logic struct {
 	PatternProperties map[string]*logic   `json:"patternProperties,omitempty"`
 	DependentRequired map[string][]string `json:"dependentRequired,omitempty"`
 	DependentSchemas  map[string]*logic   `json:"dependentSchemas,omitempty"`
+
+	Title       annotation `json:"title,omitzero"`
+	Description annotation `json:"description,omitzero"`
+	Comment     annotation `json:"$comment,omitzero"`
+	Examples    annotation `json:"examples,omitzero"`
 }
+
+// annotation is a keyword for people, which is read and forgotten.
+type annotation struct{}
+
+// UnmarshalJSON takes any JSON.
+func (*annotation) UnmarshalJSON([]byte) error { return nil }
 
 func (l *logic) String() string {
 	text, _ := json.Marshal(l) // a tree of texts and numbers
@@ -252,22 +263,8 @@ func (l *logic) entries(v entries) bool {
 	count, at := 0, map[string]bool{}
 	for _, e := range v {
 		name, _ := e.name.(string)
-		below, matched := l.Properties[name]
-		if _, is := e.name.(string); !is {
-			below, matched = nil, false
-		}
 		at[name] = true
-		if count += e.n; !below.holds(e.value) || !l.PropertyNames.holds(e.name) {
-			return false
-		}
-		for pattern, s := range l.PatternProperties {
-			if (&logic{Pattern: pattern}).holds(e.name) {
-				if matched = true; !s.holds(e.value) {
-					return false
-				}
-			}
-		}
-		if !matched && !l.Additional.holds(e.value) {
+		if count += e.n; !l.entry(e) {
 			return false
 		}
 	}
@@ -286,6 +283,26 @@ func (l *logic) entries(v entries) bool {
 		}
 	}
 	return true
+}
+
+// entry reports whether an object may have a member, whatever the others are.
+func (l *logic) entry(e entry) bool {
+	var below *logic
+	matched := false
+	if name, is := e.name.(string); is {
+		below, matched = l.Properties[name]
+	}
+	if !below.holds(e.value) || !l.PropertyNames.holds(e.name) {
+		return false
+	}
+	for pattern, s := range l.PatternProperties {
+		if (&logic{Pattern: pattern}).holds(e.name) {
+			if matched = true; !s.holds(e.value) {
+				return false
+			}
+		}
+	}
+	return matched || l.Additional.holds(e.value)
 }
 
 // strange reports whether a schema compares values with lists or objects, which no sort

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -140,23 +141,21 @@ func (y *trial) any(p sorts) []any {
 	return append(values, y.objects(&shape{kind: "any"}, p)...)
 }
 
-// each is one value of each sort, and of each only those that are set if any is.
-func (p sorts) each(values []any) (some []any) {
+// each is one value of each sort, set or not.
+func (p sorts) each(values []any) []any {
+	return p.distinct(values, func(l *logic, v any) bool { return l.holds(v) }, empty)
+}
+
+// distinct are values of which no two get the same answer of all schemas.
+func (p sorts) distinct(values []any, answer func(*logic, any) bool, unset func(any) bool) (some []any) {
 	seen := map[string]bool{}
 	for _, v := range values {
-		answers := []byte{'0'}
-		if empty(v) {
-			answers[0] = '1'
-		}
+		answers := fmt.Sprint(unset(v))
 		for _, l := range p {
-			if l.holds(v) {
-				answers = append(answers, '1')
-			} else {
-				answers = append(answers, '0')
-			}
+			answers += map[bool]string{true: "+", false: "-"}[answer(l, v)]
 		}
-		if !seen[string(answers)] {
-			seen[string(answers)] = true
+		if !seen[answers] {
+			seen[answers] = true
 			some = append(some, v)
 		}
 	}
@@ -219,9 +218,14 @@ func multiple(a, b float64) float64 {
 func (y *trial) strings(p sorts) (values []any) {
 	texts := slices.Compact(slices.Sorted(slices.Values(append(constants[string](p), ""))))
 	var atoms []string
-	var bounds []*int
+	lengths := []int{1} // where words begin to be told apart
 	for _, l := range p {
-		bounds = append(bounds, l.MinLength, l.MaxLength)
+		if l.MinLength != nil {
+			lengths = append(lengths, max(*l.MinLength, 1))
+		}
+		if l.MaxLength != nil {
+			lengths = append(lengths, *l.MaxLength+1)
+		}
 		if l.Pattern != "" {
 			atoms = append(atoms, l.Pattern)
 		}
@@ -237,9 +241,14 @@ func (y *trial) strings(p sorts) (values []any) {
 		y.unsure = true
 		return nil
 	}
-	for _, n := range around(bounds...) {
+	slices.Sort(lengths)
+	lengths = append(slices.Compact(lengths), math.MaxInt)
+	for i, n := range lengths[:len(lengths)-1] {
 		for set := range 1 << len(atoms) {
-			w, not := word{length: n}, []string{}
+			w, not := word{length: n, most: lengths[i+1] - 1}, []string{}
+			if w.most == math.MaxInt-1 {
+				w.most = math.MaxInt
+			}
 			for i, atom := range atoms {
 				if set&(1<<i) != 0 {
 					w.is = append(w.is, atom)
@@ -315,118 +324,3 @@ func (y *trial) counts(kinds int, often, lengths []int) [][]int {
 	}
 	return all
 }
-
-// objects are all combinations of the members that schemas name, with further ones where the
-// shape takes any.
-func (y *trial) objects(t *shape, p sorts) []any {
-	all := []entries{{}}
-	names := p.named()
-	if t.kind == "object" {
-		for _, m := range t.members {
-			if !slices.Contains(names, m.name) && (m.required || y.asks(p, m.name)) {
-				names = append(names, m.name)
-			}
-		}
-	}
-	for _, name := range names {
-		choices, absent := y.choices(t, name, p.member(name))
-		var next []entries
-		for _, v := range all {
-			if absent {
-				next = append(next, v)
-			}
-			for _, choice := range choices {
-				next = append(next, append(slices.Clone(v), entry{name, choice, 1}))
-			}
-		}
-		if all = next; len(all) > mostTried {
-			y.unsure = true
-			return nil
-		}
-	}
-	if t.kind != "object" || t.open {
-		all = y.filled(t, p, all)
-	}
-	values := make([]any, len(all))
-	for i, v := range all {
-		values[i] = v
-	}
-	return values
-}
-
-// asks reports whether a schema may refuse a member that none names.
-func (y *trial) asks(p sorts, _ string) bool {
-	return p.counted() || len(p.names()) > 0 || len(p.member("")) > 0
-}
-
-// choices are the values of a member, and whether it may be absent.
-func (y *trial) choices(t *shape, name string, p sorts) (choices []any, absent bool) {
-	if t.kind != "object" {
-		if t.kind == "map" {
-			return y.of(t.elem.shape, p), true
-		}
-		return p.each(y.any(p)), true
-	}
-	m := t.property(name)
-	switch {
-	case m == nil && t.open:
-		return p.each(y.any(p)), true
-	case m == nil:
-		return nil, true
-	}
-	choices = y.of(m.shape, p)
-	if m.presence == "implicit" {
-		choices = slices.DeleteFunc(choices, empty)
-	}
-	if m.def != "" && m.when == "" || m.presence == "always" { // always there
-		if m.def != "" {
-			choices = append(choices, given(valueOf(m.def)))
-		}
-		return choices, false
-	}
-	return choices, !m.required
-}
-
-// filled adds entries whose names no schema has, as many as counts tell apart.
-func (y *trial) filled(t *shape, p sorts, all []entries) (values []entries) {
-	var bounds []*int
-	for _, l := range p {
-		bounds = append(bounds, l.MinProperties, l.MaxProperties)
-		if t.kind == "map" {
-			bounds = append(bounds, l.MinItems, l.MaxItems)
-		}
-	}
-	var kinds []any
-	choices, _ := y.choices(&shape{kind: map[bool]string{true: "map", false: "any"}[t.kind == "map"], elem: t.elem}, "", p.member(""))
-	for _, name := range y.strings(p.names()) {
-		if text, is := name.(string); is && slices.Contains(p.named(), text) {
-			continue
-		}
-		for _, v := range choices {
-			kinds = append(kinds, entries{{name, v, 1}})
-		}
-	}
-	kinds = p.each(slices.DeleteFunc(kinds, func(v any) bool {
-		return t.kind == "map" && !accepts(&shape{kind: "map", elem: t.elem, rules: rules{
-			entries: t.entries, text: t.text, low: t.low, high: t.high, most: math.MaxInt}, more: further{most: math.MaxInt}}, v, true)
-	}))
-	counts := y.counts(len(kinds), []int{0, 1}, around(bounds...))
-	if len(counts)*len(all) > mostTried {
-		y.unsure = true
-		return nil
-	}
-	for _, v := range all {
-		for _, counts := range counts {
-			with := slices.Clone(v)
-			for i, n := range counts {
-				if e := kinds[i].(entries)[0]; n == 1 || n > 1 && isWord(e.name) {
-					with = append(with, entry{e.name, e.value, n})
-				}
-			}
-			values = append(values, with)
-		}
-	}
-	return values
-}
-
-func isWord(v any) bool { w, is := v.(word); return is && w.length > 0 }

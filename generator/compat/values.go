@@ -153,6 +153,9 @@ func (c *comparison) words(u use, old, now *shape, path string) {
 		find("enum-added", "takes only %s now", strings.Join(now.enum, ", "))
 	}
 	for _, v := range old.enum {
+		if closed && !old.text.holds(v) {
+			continue
+		}
 		if len(now.enum) > 0 && !now.openEnum && closed && !slices.Contains(now.enum, v) {
 			find("enum-value-removed", "no longer takes %q", v)
 		} else if closed && !now.text.holds(v) {
