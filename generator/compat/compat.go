@@ -64,6 +64,7 @@ func Compare(old, now *Surface, o Options) *Report {
 	c.kinds()
 	c.preferred()
 	c.roundTrips()
+	c.conversions()
 	c.resolution()
 	c.betas()
 	c.promises()

@@ -34,6 +34,8 @@ func (m *manifest) definitions(s *Surface) {
 				root.members = append(root.members, &member{usage: usage{shape: t}, name: name, pos: root.pos})
 			}
 		}
+		m.names(root.property("metadata"))
+		s.converted(&v, gv.Dir+"."+r.Kind)
 		r.GV, r.Type = gv.GroupVersion, s.addKind(gv, r.Kind, root)
 		for i := range r.Subresources {
 			if r.Subresources[i].Name == "status" {
@@ -42,6 +44,23 @@ func (m *manifest) definitions(s *Surface) {
 		}
 		gv.resources = append(gv.resources, r)
 	}
+}
+
+// names completes the metadata of objects, of which a definition describes a part: the server
+// has all members, and checks names without a schema too.
+func (m *manifest) names(metadata *member) {
+	if metadata.kind != "object" {
+		return
+	}
+	metadata.open = true
+	name := metadata.property("name")
+	if name == nil {
+		t := &shape{kind: "string", pos: metadata.pos, rules: rulesOf(emptySchema()), more: furtherOf(emptySchema())}
+		name = &member{usage: usage{shape: t}, name: "name", pos: metadata.pos}
+		metadata.members = append(metadata.members, name)
+	}
+	name.required, name.published = false, false
+	name.text.checks = append(name.text.checks, "dns1123-subdomain")
 }
 
 // version is a group version of the surface, made on first sight. Its directory is that of

@@ -16,6 +16,7 @@ type further struct {
 	least    int      // members of an object
 	most     int      // math.MaxInt for no limit
 	logic    *logic   // schemas that combine or restrict the value; nil for none
+	claims   []string // rules in CEL, spelled as usual
 	others   []string // rules that are compared as texts
 	nullable bool
 }

@@ -1,9 +1,10 @@
 package compat
 
 import (
+	"fmt"
 	"math"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -11,27 +12,45 @@ import (
 // It tries values of all sorts that the schemas tell apart: both sides of each bound, each
 // constant and another value, each member and none. Where these are too many it says no.
 func implied(old, now *shape) bool {
-	p := newSorts()
-	p.read(now.inline())
-	values := p.of(old)
-	return !p.unsure && !slices.ContainsFunc(values, func(v any) bool { return accepts(old, v, true) && !accepts(now, v, false) })
+	y := &trial{}
+	p := sortsOf(now.inline())
+	if slices.ContainsFunc(append(p, sortsOf(old.inline())...), (*logic).strange) {
+		return false
+	}
+	return !slices.ContainsFunc(y.of(old, p), func(v any) bool { return !accepts(now, v, false) }) && !y.unsure
 }
 
-// word is a text of some length that has no more in common with the constants than the
+// word is a text, of a length that no schema tells from those up to another one, that has no more in common with the constants than the
 // patterns that it matches and the formats that it has.
 type word struct {
 	length int
+	most   int // math.MaxInt for any
 	is     []string
 }
 
-// exists reports whether there may be such a word that matches none of some atoms.
-func (w word) exists(not []string) bool {
+// exists reports whether there may be such a word that matches none of some atoms and is none
+// of some texts.
+func (w word) exists(not, texts []string) bool {
 	set := textsIn(w.is)
-	set.least, set.most = w.length, w.length
-	if w.length < 1000 {
-		set.patterns = append(set.patterns, "^(?s:.{"+strconv.Itoa(w.length)+"})$")
+	set.least, set.most = w.length, w.most
+	switch {
+	case w.most < 1000:
+		set.patterns = append(set.patterns, fmt.Sprintf("^(?s:.{%d,%d})$", w.length, w.most))
+	case w.length < 1000:
+		set.patterns = append(set.patterns, fmt.Sprintf("^(?s:.{%d,})$", w.length))
 	}
-	return !slices.ContainsFunc(not, func(atom string) bool { return set.within(textsIn([]string{atom})) == "" })
+	other := "[^\\s\\S]" // nothing
+	for _, atom := range not {
+		if !strings.HasPrefix(atom, ":") {
+			other += "|(?:" + atom + ")"
+		} else if set.within(textsIn([]string{atom})) == "" {
+			return false
+		}
+	}
+	for _, text := range texts {
+		other += "|^" + regexp.QuoteMeta(text) + "$"
+	}
+	return set.within(textsIn([]string{other})) != ""
 }
 
 // textsIn are the texts that match all atoms.
@@ -60,30 +79,68 @@ func empty(v any) bool {
 		return v == ""
 	case word:
 		return v.length == 0
-	case []any:
+	case series:
 		return len(v) == 0
-	case []entry:
+	case entries:
 		return len(v) == 0
 	}
 	return false
+}
+
+// series is a list with runs of equal elements.
+type series []run
+
+type run struct {
+	value any
+	n     int
+}
+
+// entries are the members of an object; one whose name is a word stands for n of such names.
+type entries []entry
+
+type entry struct {
+	name, value any
+	n           int
+}
+
+// given is a value of JSON in the form that is tried.
+func given(v any) any {
+	switch v := v.(type) {
+	case []any:
+		all := series{}
+		for _, e := range v {
+			all = append(all, run{given(e), 1})
+		}
+		return all
+	case map[string]any:
+		all := entries{}
+		for _, name := range sorted(v) {
+			all = append(all, entry{name, given(v[name]), 1})
+		}
+		return all
+	}
+	return v
 }
 
 // accepts reports whether a shape allows a value by its rules, and those of its members and
 // elements if it is deep.
 func accepts(t *shape, v any, deep bool) bool {
 	if v == nil {
-		return t.more.nullable
+		return t.more.nullable || t.kind == "any"
 	}
-	if deep {
+	if deep && t.kind != "any" && t.kind != "int-or-string" {
 		switch v := v.(type) {
-		case []any:
-			deep = !slices.ContainsFunc(v, func(e any) bool { return !accepts(t.elem.shape, e, true) })
-		case []entry:
-			deep = !slices.ContainsFunc(v, func(e entry) bool { return !accepts(t.elem.shape, e.value, true) })
-		case map[string]any:
-			for name, value := range v {
-				deep = deep && accepts(t.property(name).shape, value, true)
-			}
+		case series:
+			deep = !slices.ContainsFunc(v, func(e run) bool { return !accepts(t.elem.shape, e.value, true) })
+		case entries:
+			deep = !slices.ContainsFunc(v, func(e entry) bool {
+				if t.kind == "map" {
+					return !accepts(t.elem.shape, e.value, true)
+				}
+				name, _ := e.name.(string)
+				m := t.property(name)
+				return m != nil && !accepts(m.shape, e.value, true)
+			})
 		}
 		if !deep {
 			return false
@@ -137,6 +194,9 @@ func (t *shape) inline() *logic {
 	}
 	for _, text := range t.more.values {
 		l.Enum = append(l.Enum, valueOf(text))
+	}
+	for _, check := range t.entries.checks {
+		l.AllOf = append(l.AllOf, &logic{PropertyNames: &logic{Format: check}})
 	}
 	if t.more.logic != nil {
 		l.AllOf = append(l.AllOf, t.more.logic)

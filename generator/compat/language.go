@@ -70,10 +70,10 @@ func (t texts) within(o texts) (why string) {
 		}
 		patterns, o.most = append(patterns, as.pattern), min(o.most, as.most)
 	}
-	if t.least < o.least {
+	if t.least < o.least && !t.sized(o.least, -1) {
 		return fmt.Sprintf("it has to have %d characters", o.least)
 	}
-	if t.most > o.most {
+	if t.most > o.most && !t.sized(0, o.most) {
 		return fmt.Sprintf("it may have %d characters only", o.most)
 	}
 	for _, p := range patterns {
@@ -82,6 +82,18 @@ func (t texts) within(o texts) (why string) {
 		}
 	}
 	return ""
+}
+
+// sized reports whether the patterns of the set allow only texts of some lengths; -1 is no
+// greatest one.
+func (t texts) sized(least, most int) bool {
+	if len(t.patterns) == 0 || max(least, most) > 1000 {
+		return false
+	}
+	if most < 0 {
+		return included(t.patterns, t.most, fmt.Sprintf("^(?s:.{%d})", least))
+	}
+	return included(t.patterns, t.most, fmt.Sprintf("^(?s:.{%d,%d})$", least, most))
 }
 
 // plain replaces named checks by their patterns. A check keeps its name too, for those that

@@ -49,7 +49,18 @@ type logic struct {
 	PatternProperties map[string]*logic   `json:"patternProperties,omitempty"`
 	DependentRequired map[string][]string `json:"dependentRequired,omitempty"`
 	DependentSchemas  map[string]*logic   `json:"dependentSchemas,omitempty"`
+
+	Title       annotation `json:"title,omitzero"`
+	Description annotation `json:"description,omitzero"`
+	Comment     annotation `json:"$comment,omitzero"`
+	Examples    annotation `json:"examples,omitzero"`
 }
+
+// annotation is a keyword for people, which is read and forgotten.
+type annotation struct{}
+
+// UnmarshalJSON takes any JSON.
+func (*annotation) UnmarshalJSON([]byte) error { return nil }
 
 func (l *logic) String() string {
 	text, _ := json.Marshal(l) // a tree of texts and numbers
@@ -178,12 +189,10 @@ func (l *logic) holds(v any) bool {
 	case word:
 		return sized(v.length, l.MinLength, l.MaxLength) && (l.Pattern == "" || slices.Contains(v.is, l.Pattern)) &&
 			(l.Format == "" || slices.Contains(v.is, ":"+l.Format))
-	case []any:
+	case series:
 		return l.list(v)
-	case []entry:
+	case entries:
 		return l.entries(v)
-	case map[string]any:
-		return l.object(v)
 	}
 	return true
 }
@@ -217,7 +226,7 @@ func (l *logic) typed(v any) bool {
 		}
 	case string, word:
 		has = "string"
-	case []any:
+	case series:
 		has = "array"
 	}
 	return slices.Contains(words, has)
@@ -232,14 +241,14 @@ func sized(n int, least, most *int) bool {
 	return (least == nil || n >= *least) && (most == nil || n <= *most)
 }
 
-func (l *logic) list(v []any) bool {
-	found := 0
+func (l *logic) list(v series) bool {
+	found, length := 0, 0
 	for _, e := range v {
-		if !l.Items.holds(e) {
+		if length += e.n; !l.Items.holds(e.value) {
 			return false
 		}
-		if l.Contains.holds(e) {
-			found++
+		if l.Contains.holds(e.value) {
+			found += e.n
 		}
 	}
 	least := l.MinContains
@@ -247,35 +256,21 @@ func (l *logic) list(v []any) bool {
 		one := 1
 		least = &one
 	}
-	return sized(len(v), l.MinItems, l.MaxItems) && (l.Contains == nil || sized(found, least, l.MaxContains))
+	return sized(length, l.MinItems, l.MaxItems) && (l.Contains == nil || sized(found, least, l.MaxContains))
 }
 
-func (l *logic) entries(v []entry) bool {
+func (l *logic) entries(v entries) bool {
+	count, at := 0, map[string]bool{}
 	for _, e := range v {
-		matched := false
-		for pattern, s := range l.PatternProperties {
-			if (&logic{Pattern: pattern}).holds(e.name) {
-				if matched = true; !s.holds(e.value) {
-					return false
-				}
-			}
-		}
-		if !l.PropertyNames.holds(e.name) || !matched && !l.Additional.holds(e.value) {
+		name, _ := e.name.(string)
+		at[name] = true
+		if count += e.n; !l.entry(e) {
 			return false
 		}
 	}
-	return sized(len(v), l.MinProperties, l.MaxProperties) && sized(len(v), l.MinItems, l.MaxItems)
-}
-
-func (l *logic) object(v map[string]any) bool {
-	lacks := func(name string) bool { _, has := v[name]; return !has }
-	if slices.ContainsFunc(l.Required, lacks) || !sized(len(v), l.MinProperties, l.MaxProperties) {
+	lacks := func(name string) bool { return !at[name] }
+	if slices.ContainsFunc(l.Required, lacks) || !sized(count, l.MinProperties, l.MaxProperties) || !sized(count, l.MinItems, l.MaxItems) {
 		return false
-	}
-	for name, s := range l.Properties {
-		if value, has := v[name]; has && !s.holds(value) {
-			return false
-		}
 	}
 	for name, members := range l.DependentRequired {
 		if !lacks(name) && slices.ContainsFunc(members, lacks) {
@@ -288,4 +283,36 @@ func (l *logic) object(v map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// entry reports whether an object may have a member, whatever the others are.
+func (l *logic) entry(e entry) bool {
+	var below *logic
+	matched := false
+	if name, is := e.name.(string); is {
+		below, matched = l.Properties[name]
+	}
+	if !below.holds(e.value) || !l.PropertyNames.holds(e.name) {
+		return false
+	}
+	for pattern, s := range l.PatternProperties {
+		if (&logic{Pattern: pattern}).holds(e.name) {
+			if matched = true; !s.holds(e.value) {
+				return false
+			}
+		}
+	}
+	return matched || l.Additional.holds(e.value)
+}
+
+// strange reports whether a schema compares values with lists or objects, which no sort
+// stands for.
+func (l *logic) strange() bool {
+	return slices.ContainsFunc(append(slices.Clone(l.Enum), l.Const), func(v any) bool {
+		switch v.(type) {
+		case []any, map[string]any:
+			return true
+		}
+		return false
+	})
 }

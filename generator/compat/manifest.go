@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
@@ -128,11 +129,16 @@ func (m *manifest) fill(t *shape, at place) {
 	m.kind(t, at)
 	m.rules(t, at)
 	required := at.At("required").Texts()
+	var keys []string // that only mean something together: if, then
 	if t.kind == "object" {
 		at.At("properties").Each(func(name string, key, value place) {
 			t.members = append(t.members, m.memberOf(name, key, value, slices.Contains(required, name)))
 		})
 		t.open = at.Extension("preserve-unknown-fields").Yes()
+		unknown := slices.DeleteFunc(required, func(name string) bool { return t.property(name) != nil })
+		if text, _ := json.Marshal(unknown); len(unknown) > 0 && !t.open {
+			keys = append(keys, `"required":`+string(text))
+		}
 	}
 	switch t.kind {
 	case "list":
@@ -143,27 +149,47 @@ func (m *manifest) fill(t *shape, at place) {
 		t.elem = &usage{shape: m.shape(at.At("items"))}
 	case "map":
 		t.elem = &usage{shape: m.shape(at.At("additionalProperties"))}
+		if at.At("patternProperties").Here() { // the rules are for the other names
+			keys = append(keys, `"additionalProperties":`+at.At("additionalProperties").JSON())
+			t.elem.shape = t.elem.bare()
+		}
 	}
 	t.atomic = at.Extension("map-type").Text() == "atomic"
 	t.more.nullable = at.At("nullable").Yes() || slices.Contains(at.At("type").Texts(), "null")
+	if at.Extension("embedded-resource").Yes() {
+		t.more.others = append(t.more.others, "embedded-resource true")
+	}
 	at.Each(func(name string, _, value place) {
 		switch {
 		case strings.HasPrefix(name, "x-") && strings.HasSuffix(name, "-validations"):
 			for _, rule := range value.Items() {
-				t.more.others = append(t.more.others, "rule "+canonical(rule.At("rule").Text()))
+				t.more.claims = append(t.more.claims, canonical(rule.At("rule").Text()))
 			}
 		case strings.HasPrefix(name, "x-"), slices.Contains(understood, name):
 		case name == "anyOf" && t.kind == "int-or-string":
 		default:
-			if l := readLogic(`{"` + name + `":` + value.JSON() + "}"); l == nil {
+			if key := `"` + name + `":` + value.JSON(); readLogic("{"+key+"}") == nil {
 				t.more.others = append(t.more.others, name+" "+value.JSON())
-			} else if t.more.logic == nil {
-				t.more.logic = l
 			} else {
-				t.more.logic.AllOf = append(t.more.logic.AllOf, l)
+				keys = append(keys, key)
 			}
 		}
 	})
+	if keys != nil {
+		text := "{" + strings.Join(keys, ",") + "}"
+		if t.more.logic = readLogic(text); t.more.logic == nil {
+			t.more.others = append(t.more.others, "schema "+text)
+		}
+	}
+}
+
+// bare is a shape of the same kind without rules.
+func (t *shape) bare() *shape {
+	b := &shape{pos: t.pos, kind: t.kind, rules: rulesOf(emptySchema()), more: furtherOf(emptySchema())}
+	if t.kind == "object" || t.kind == "list" || t.kind == "map" {
+		b.kind = "any"
+	}
+	return b
 }
 
 func (m *manifest) memberOf(name string, key, value place, required bool) *member {

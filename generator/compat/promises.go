@@ -186,6 +186,7 @@ func (c *comparison) alone(u use, path string, t, other *shape, seen map[pair]bo
 		switch {
 		case o != nil:
 			c.alone(u, path+"."+m.name, m.shape, o.shape, seen)
+		case other.open:
 		case !c.had(strings.Split(path+"."+m.name, ".")):
 			c.find(u, "round-trip-lost", m.pos, path+"."+m.name, "is in one version only")
 		}

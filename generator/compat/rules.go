@@ -62,6 +62,8 @@ func versionRules() []Rule {
 			"deprecate it, or remove it"},
 		{"round-trip-lost", Warning, anyWay, "objects lose the field when clients of the other version write them",
 			"add the field to both versions, or let the convert hook keep it"},
+		{"conversion-dropped", Error, anyWay, "what one version has and the other lacks would be dropped, where a webhook kept it",
+			"keep the webhook until the versions are alike"},
 	}
 }
 
@@ -114,6 +116,9 @@ func typeRules() []Rule {
 		{"field-type-changed", Error, anyWay, "stored, sent or read values would not be understood", "give the new field another name"},
 		{"field-required", Error, Request, "requests that leave it out would be refused", "give it a default, or leave it optional"},
 		{"field-optional", Warning, Response, "clients that read it would not find it", "keep it required"},
+		{"field-nullable", Warning, Response, "clients that read it would find null instead of a value", "leave it out instead, or keep the default"},
+		{"field-rename-dropped", Error, anyWay, "objects lose the field when clients of the other version read or write them",
+			"keep x-cluster-renamed-from while the other version has the field"},
 		{"field-presence-changed", Error, anyWay, "absence and zero would be different things in another way", "keep x-cluster-presence"},
 		{"field-always-written", Warning, Response, "clients would find a zero value instead of none", "keep x-cluster-presence"},
 		{"field-default-changed", Error, Request | Stored, "the same request would make another object", "keep the default; a new version may have another one"},

@@ -36,9 +36,10 @@ type shape struct {
 	oneNeed  bool
 	open     bool // members without a schema are kept
 
-	use     use
-	filled  bool
-	filling bool
+	use      use
+	defaults bool // the members have theirs
+	filling  bool
+	filled   bool // "" counts as absent
 }
 
 // usage is a shape in the place that refers to it.
@@ -71,6 +72,7 @@ type member struct {
 	writeOnly bool
 	patch     []string // sorted
 	mergeKey  string
+	renamed   []string // its names in other versions
 }
 
 // builder makes shapes of schemas in documents.
@@ -137,7 +139,8 @@ func (b *builder) member(of *schema.Schema, p *schema.Property, in *model.Type) 
 		published: of.Publishes(p.Name), nonzero: s.Missing == "nonzero", presence: presenceOf(of, p), null: s.Null,
 		readOnly: s.ReadOnly, writeOnly: s.WriteOnly, immutable: s.Immutable, gate: s.FeatureGate, gateValue: s.GateValue, ungated: s.Ungated,
 		unchecked: s.Validate != nil && !*s.Validate,
-		patch:     slices.Compact(slices.Sorted(slices.Values(s.PatchStrategy))), mergeKey: s.PatchMergeKey, def: string(s.Default), defaulted: s.Default != nil}
+		patch:     slices.Compact(slices.Sorted(slices.Values(s.PatchStrategy))), mergeKey: s.PatchMergeKey, def: string(s.Default), defaulted: s.Default != nil,
+		renamed: s.RenamedFrom}
 	m.required = of.Enforces(p.Name) && !m.unchecked || s.Missing == "by-rules"
 	if m.presence == "" {
 		m.presence = "implicit"
@@ -145,6 +148,7 @@ func (b *builder) member(of *schema.Schema, p *schema.Property, in *model.Type) 
 			m.presence = "explicit"
 		}
 	}
+	m.filled = m.filled || s.Ref == "" && m.presence == "implicit" && m.kind == "string" && !m.required
 	if s.DefaultWhen != "" {
 		m.when = s.DefaultWhen + " in " + strings.Join(slices.Sorted(slices.Values(s.DefaultWhenIs)), ", ")
 	}
@@ -196,7 +200,7 @@ func listOf(s *schema.Schema) string {
 
 // fillDefaults completes the defaults of the members, as the server fills them in.
 func (t *shape) fillDefaults() {
-	if t.filled || t.filling {
+	if t.defaults || t.filling {
 		return
 	}
 	t.filling = true
@@ -211,7 +215,7 @@ func (t *shape) fillDefaults() {
 			m.def = "" // it has that value without a default too
 		}
 	}
-	t.filling, t.filled = false, true
+	t.filling, t.defaults = false, true
 }
 
 // fill adds the defaults inside a value. It changes the value.

@@ -1,207 +1,262 @@
 package compat
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
 
-// sorts are the constants that schemas compare a value with.
-type sorts struct {
-	numbers []float64
-	counts  []int // of characters, elements
-	texts   []string
-	atoms   []string // patterns, and formats with a colon before them
-	repeats []float64
-	members map[string]*sorts
-	elem    *sorts
-	names   *sorts
-	counted bool // the number of members counts
-	unsure  bool
-}
-
-func newSorts() *sorts { return &sorts{members: map[string]*sorts{}} }
+// sorts are all the schemas that ask one value, those in allOf, anyOf, if, … among them.
+// Two values that each of them answers alike are of one sort.
+type sorts []*logic
 
 // mostTried bounds the values that are tried.
-const mostTried = 20_000
+const mostTried = 100_000
 
-// read collects the constants of a schema.
-func (p *sorts) read(l *logic) {
-	if l == nil {
-		return
+// sortsOf finds the schemas that schemas apply to the same value.
+func sortsOf(schemas ...*logic) (p sorts) {
+	for _, l := range schemas {
+		if l == nil {
+			continue
+		}
+		p = append(p, l)
+		p = append(p, sortsOf(slices.Concat(l.AllOf, l.AnyOf, l.OneOf, []*logic{l.Not, l.If, l.Then, l.Else})...)...)
+		for _, name := range sorted(l.DependentSchemas) {
+			p = append(p, sortsOf(l.DependentSchemas[name])...)
+		}
 	}
-	for _, n := range []*float64{l.Minimum, l.Maximum, l.ExclusiveMinimum, l.ExclusiveMaximum} {
+	return p
+}
+
+// elements are the schemas that ask an element of a list.
+func (p sorts) elements() (below sorts) {
+	for _, l := range p {
+		below = append(below, sortsOf(l.Items, l.Contains)...)
+	}
+	return below
+}
+
+// member are the schemas that ask a member; those of one without a name ask members that no
+// schema names.
+func (p sorts) member(name string) (below sorts) {
+	for _, l := range p {
+		below = append(below, sortsOf(l.Properties[name], l.Additional)...)
+		for _, pattern := range sorted(l.PatternProperties) {
+			below = append(below, sortsOf(l.PatternProperties[pattern])...)
+		}
+	}
+	return below
+}
+
+// names are the schemas that ask the name of a member.
+func (p sorts) names() (below sorts) {
+	for _, l := range p {
+		below = append(below, sortsOf(l.PropertyNames)...)
+		for _, pattern := range sorted(l.PatternProperties) {
+			below = append(below, &logic{Pattern: pattern})
+		}
+	}
+	return below
+}
+
+// named are the members that a schema names.
+func (p sorts) named() (names []string) {
+	for _, l := range p {
+		names = slices.Concat(names, l.Required, sorted(l.Properties), sorted(l.DependentSchemas))
+		for name, members := range l.DependentRequired {
+			names = append(append(names, name), members...)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// counted reports whether a schema counts members.
+func (p sorts) counted() bool {
+	return slices.ContainsFunc(p, func(l *logic) bool { return l.MinProperties != nil || l.MaxProperties != nil })
+}
+
+// constants are the scalars of some type that values are compared with.
+func constants[T any](p sorts) (all []T) {
+	for _, l := range p {
+		for _, v := range append(slices.Clone(l.Enum), l.Const) {
+			if v, ok := v.(T); ok {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
+// around are the counts that bounds tell apart.
+func around(bounds ...*int) []int {
+	all := []int{0, 1, 2}
+	for _, n := range bounds {
 		if n != nil {
-			p.numbers = append(p.numbers, *n)
+			all = append(all, max(*n-1, 0), *n, *n+1)
 		}
 	}
-	for _, v := range append(slices.Clone(l.Enum), l.Const) {
-		switch v := v.(type) {
-		case float64:
-			p.numbers = append(p.numbers, v)
-		case string:
-			p.texts = append(p.texts, v)
-		}
-	}
-	if l.MultipleOf != nil {
-		p.repeats = append(p.repeats, *l.MultipleOf)
-	}
-	for _, n := range []*int{l.MinLength, l.MaxLength, l.MinItems, l.MaxItems, l.MinContains, l.MaxContains} {
-		if n != nil {
-			p.counts = append(p.counts, *n)
-		}
-	}
-	p.atom(l.Pattern, l.Format)
-	p.counted = p.counted || l.MinProperties != nil || l.MaxProperties != nil
-	p.readMembers(l)
-	p.readElements(l)
-	for _, s := range slices.Concat(l.AllOf, l.AnyOf, l.OneOf, []*logic{l.Not, l.If, l.Then, l.Else}) {
-		p.read(s)
-	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-func (p *sorts) readMembers(l *logic) {
-	below := map[string]*logic{}
-	for _, name := range l.Required {
-		below[name] = nil
-	}
-	for name, members := range l.DependentRequired {
-		for _, name := range append(members, name) {
-			below[name] = nil
-		}
-	}
-	for name, s := range l.DependentSchemas {
-		below[name] = nil
-		p.read(s)
-	}
-	for name, s := range l.Properties {
-		below[name] = s
-	}
-	for name, s := range below {
-		if p.members[name] == nil {
-			p.members[name] = newSorts()
-		}
-		p.members[name].read(s)
-	}
-}
+// trial makes values of a shape, one of each sort.
+type trial struct{ unsure bool }
 
-func (p *sorts) readElements(l *logic) {
-	part := func(of **sorts, s *logic) {
-		if *of == nil {
-			*of = newSorts()
-		}
-		(*of).read(s)
+// of lists the values that a shape accepts, one of each sort.
+func (y *trial) of(t *shape, p sorts) []any {
+	p = append(sortsOf(t.inline()), p...)
+	var values []any
+	switch t.kind {
+	case "boolean":
+		values = []any{true, false}
+	case "int32", "int64", "number":
+		values = y.amounts(p, t.kind == "number")
+	case "string":
+		values = y.strings(p)
+	case "object", "map":
+		values = y.objects(t, p)
+	case "list":
+		values = y.lists(p, y.of(t.elem.shape, p.elements()))
+	case "any", "int-or-string":
+		values = y.any(p)
+	default:
+		y.unsure = y.unsure || slices.ContainsFunc(p, func(l *logic) bool { return l.String() != "{}" })
+		values = []any{word{length: 1}}
 	}
-	for _, s := range []*logic{l.Items, l.Contains, l.Additional} {
-		if s != nil {
-			part(&p.elem, s)
-		}
-	}
-	if l.PropertyNames != nil {
-		part(&p.names, l.PropertyNames)
-	}
-	for pattern, s := range l.PatternProperties {
-		part(&p.names, &logic{Pattern: pattern})
-		part(&p.elem, s)
-	}
-}
-
-func (p *sorts) atom(pattern, format string) {
-	if pattern != "" && !slices.Contains(p.atoms, pattern) {
-		p.atoms = append(p.atoms, pattern)
-	}
-	if format != "" && !slices.Contains(p.atoms, ":"+format) {
-		p.atoms = append(p.atoms, ":"+format)
-	}
-}
-
-// of lists values of a shape, one of each sort.
-func (p *sorts) of(t *shape) (values []any) {
-	p.read(t.inline())
 	if t.more.nullable {
 		values = append(values, nil)
 	}
-	switch t.kind {
-	case "boolean":
-		return append(values, true, false)
-	case "int32", "int64", "number":
-		return append(values, p.amounts(t.kind == "number")...)
-	case "string":
-		return append(values, p.strings()...)
-	case "object":
-		return append(values, p.objects(t)...)
-	case "list":
-		return append(values, p.lists(p.below(t))...)
-	case "map":
-		return append(values, p.maps(p.below(t))...)
-	}
-	p.unsure = p.unsure || len(p.numbers)+len(p.counts)+len(p.texts)+len(p.atoms)+len(p.members) > 0
-	return append(values, word{length: 1})
+	return p.each(slices.DeleteFunc(values, func(v any) bool { return !accepts(t, v, true) }))
 }
 
-// below are the sorts of elements.
-func (p *sorts) below(t *shape) []any {
-	if p.elem == nil {
-		p.elem = newSorts()
+// any lists JSON of any type.
+func (y *trial) any(p sorts) []any {
+	values := []any{nil, true, false}
+	values = append(values, y.amounts(p, true)...)
+	values = append(values, y.strings(p)...)
+	if len(p) == 0 {
+		return append(values, series{}, entries{})
 	}
-	values := p.elem.of(t.elem.shape)
-	p.unsure = p.unsure || p.elem.unsure
-	return values
+	values = append(values, y.lists(p, p.elements().each(y.any(p.elements())))...)
+	return append(values, y.objects(&shape{kind: "any"}, p)...)
 }
 
-func (p *sorts) amounts(fractions bool) (values []any) {
-	period := 1.0
-	for _, n := range p.repeats {
-		if n != math.Trunc(n) || n > 60 || fractions {
-			p.unsure = true
-			return nil
+// each is one value of each sort, set or not.
+func (p sorts) each(values []any) []any {
+	return p.distinct(values, func(l *logic, v any) bool { return l.holds(v) }, empty)
+}
+
+// distinct are values of which no two get the same answer of all schemas.
+func (p sorts) distinct(values []any, answer func(*logic, any) bool, unset func(any) bool) (some []any) {
+	seen := map[string]bool{}
+	for _, v := range values {
+		answers := fmt.Sprint(unset(v))
+		for _, l := range p {
+			answers += map[bool]string{true: "+", false: "-"}[answer(l, v)]
 		}
-		for a, b := period, n; ; a, b = b, math.Mod(a, b) { // the least common multiple
-			if b == 0 {
-				period *= n / a
-				break
+		if !seen[answers] {
+			seen[answers] = true
+			some = append(some, v)
+		}
+	}
+	return some
+}
+
+// amounts are the numbers at all bounds, between them, and next to them; where multiples count,
+// those of a whole period.
+func (y *trial) amounts(p sorts, fractions bool) (values []any) {
+	bounds, period := append(constants[float64](p), 0), 1.0
+	for _, l := range p {
+		for _, n := range []*float64{l.Minimum, l.Maximum, l.ExclusiveMinimum, l.ExclusiveMaximum} {
+			if n != nil {
+				bounds = append(bounds, *n)
 			}
 		}
-	}
-	step := 1.0
-	if fractions {
-		step = 0.25
-	}
-	tried := map[float64]bool{}
-	for _, b := range append(p.numbers, 0) {
-		for i := -period - 1; i <= period+1 && period < 1000; i++ {
-			if v := b + i*step; !tried[v] {
-				tried[v] = true
-				values = append(values, v)
-			}
+		if l.MultipleOf != nil {
+			period = multiple(period, *l.MultipleOf)
 		}
 	}
-	p.unsure = p.unsure || period >= 1000
-	return values
-}
-
-func (p *sorts) strings() (values []any) {
-	for _, s := range slices.Compact(slices.Sorted(slices.Values(p.texts))) {
-		values = append(values, s)
-	}
-	lengths := []int{0, 1}
-	for _, n := range p.counts {
-		lengths = append(lengths, max(n-1, 0), n, n+1)
-	}
-	slices.Sort(lengths)
-	if p.unsure = p.unsure || len(p.atoms) > 6; p.unsure {
+	if period == 0 || period > 1000 {
+		y.unsure = true
 		return nil
 	}
-	for _, n := range slices.Compact(lengths) {
-		for set := range 1 << len(p.atoms) {
-			w, not := word{length: n}, []string{}
-			for i, atom := range p.atoms {
+	slices.Sort(bounds)
+	bounds = slices.Compact(bounds)
+	tried := map[float64]bool{}
+	try := func(v float64) {
+		if !tried[v] && (fractions || v == math.Trunc(v)) {
+			tried[v] = true
+			values = append(values, v)
+		}
+	}
+	for i, b := range bounds {
+		try(b)
+		for n := -period - 1; n <= period+1; n++ {
+			try(math.Floor(b) + n)
+			try(math.Floor(b) + n + 0.5)
+		}
+		if i > 0 {
+			try((bounds[i-1] + b) / 2)
+		}
+	}
+	return values
+}
+
+// multiple is the least common multiple of whole numbers, 0 for others.
+func multiple(a, b float64) float64 {
+	if a == 0 || b != math.Trunc(b) || b <= 0 {
+		return 0
+	}
+	x, y := a, b
+	for y != 0 {
+		x, y = y, math.Mod(x, y)
+	}
+	return a / x * b
+}
+
+// strings are the constants, and words of all lengths, patterns and formats.
+func (y *trial) strings(p sorts) (values []any) {
+	texts := slices.Compact(slices.Sorted(slices.Values(append(constants[string](p), ""))))
+	var atoms []string
+	lengths := []int{1} // where words begin to be told apart
+	for _, l := range p {
+		if l.MinLength != nil {
+			lengths = append(lengths, max(*l.MinLength, 1))
+		}
+		if l.MaxLength != nil {
+			lengths = append(lengths, *l.MaxLength+1)
+		}
+		if l.Pattern != "" {
+			atoms = append(atoms, l.Pattern)
+		}
+		if l.Format != "" {
+			atoms = append(atoms, ":"+l.Format)
+		}
+	}
+	for _, s := range texts {
+		values = append(values, s)
+	}
+	slices.Sort(atoms)
+	if atoms = slices.Compact(atoms); len(atoms) > 6 {
+		y.unsure = true
+		return nil
+	}
+	slices.Sort(lengths)
+	lengths = append(slices.Compact(lengths), math.MaxInt)
+	for i, n := range lengths[:len(lengths)-1] {
+		for set := range 1 << len(atoms) {
+			w, not := word{length: n, most: lengths[i+1] - 1}, []string{}
+			if w.most == math.MaxInt-1 {
+				w.most = math.MaxInt
+			}
+			for i, atom := range atoms {
 				if set&(1<<i) != 0 {
 					w.is = append(w.is, atom)
 				} else {
 					not = append(not, atom)
 				}
 			}
-			if w.exists(not) {
+			if w.exists(not, texts) {
 				values = append(values, w)
 			}
 		}
@@ -209,106 +264,63 @@ func (p *sorts) strings() (values []any) {
 	return values
 }
 
-func (p *sorts) lists(elements []any) (values []any) {
-	longest := 2
-	for _, n := range p.counts {
-		longest = max(longest, n+1)
+// lists have elements of all sorts, each as often as counts tell apart, and as many of one
+// more as make the length.
+func (y *trial) lists(p sorts, elements []any) (values []any) {
+	var lengths, found []*int
+	contains := false
+	for _, l := range p {
+		lengths, found = append(lengths, l.MinItems, l.MaxItems), append(found, l.MinContains, l.MaxContains)
+		contains = contains || l.Contains != nil
 	}
-	if longest > 4 || len(elements) > 12 { // of one sort, and of two
-		if p.elem != nil && len(p.elem.numbers)+len(p.elem.atoms)+len(p.elem.texts)+len(p.elem.members) > 0 || longest > 5000 {
-			p.unsure = true
-			return nil
-		}
-		elements = elements[:1]
+	often := around(found...)
+	if !contains {
+		often = []int{0, 1}
 	}
-	level := [][]any{{}}
-	for range longest + 1 {
-		var next [][]any
-		for _, list := range level {
-			values = append(values, any(list))
-			for _, e := range elements {
-				next = append(next, append(slices.Clone(list), e))
+	for _, counts := range y.counts(len(elements), often, around(lengths...)) {
+		v := series{}
+		for i, n := range counts {
+			if n > 0 {
+				v = append(v, run{elements[i], n})
 			}
 		}
-		if level = next; len(values) > mostTried {
-			p.unsure = true
-			return nil
-		}
+		values = append(values, v)
 	}
 	return values
 }
 
-// entry is an entry of a map.
-type entry struct{ name, value any }
-
-func (p *sorts) maps(elements []any) (values []any) {
-	if p.names == nil {
-		p.names = &sorts{}
-	}
-	var all []any
-	for _, name := range p.names.strings() {
-		for _, v := range elements {
-			all = append(all, entry{name, v})
-		}
-	}
-	p.unsure = p.unsure || p.names.unsure || len(p.members) > 0
-	for _, list := range p.lists(all) {
-		entries := []entry{}
-		for _, e := range list.([]any) {
-			entries = append(entries, e.(entry))
-		}
-		values = append(values, entries)
-	}
-	return values
-}
-
-// objects are all combinations of the members that schemas speak of.
-func (p *sorts) objects(t *shape) []any {
-	all := []map[string]any{{}}
-	for _, m := range t.members {
-		below := p.members[m.name]
-		if below == nil {
-			if !p.counted {
-				continue
-			}
-			below = newSorts()
-		}
-		choices := below.of(m.shape)
-		p.unsure = p.unsure || below.unsure
-		if p.members[m.name] == nil && len(choices) > 1 {
-			choices = choices[:1]
-		}
-		if m.presence == "implicit" {
-			choices = slices.DeleteFunc(choices, empty)
-		}
-		absent := !m.required
-		if m.def != "" && m.when == "" || m.presence == "always" { // always there
-			absent = false
-			if m.def != "" {
-				choices = append(choices, valueOf(m.def))
-			}
-		}
-		var next []map[string]any
-		for _, v := range all {
-			if absent {
-				next = append(next, v)
-			}
-			for _, choice := range choices {
-				with := map[string]any{m.name: choice}
-				for name, value := range v {
-					with[name] = value
-				}
+// counts are combinations of how often each of some kinds is there, and those with one kind
+// filled up to a length.
+func (y *trial) counts(kinds int, often, lengths []int) [][]int {
+	all := [][]int{make([]int, kinds)}
+	for i := range kinds {
+		var next [][]int
+		for _, counts := range all {
+			for _, n := range often {
+				with := slices.Clone(counts)
+				with[i] = n
 				next = append(next, with)
 			}
 		}
-		if all = next; len(all) > mostTried {
-			p.unsure = true
+		if all = next; len(all)*(1+kinds*len(lengths)) > mostTried {
+			y.unsure = true
 			return nil
 		}
 	}
-	values := make([]any, len(all))
-	for i, v := range all {
-		values[i] = v
+	for _, counts := range all {
+		sum := 0
+		for _, n := range counts {
+			sum += n
+		}
+		for i := range kinds {
+			for _, length := range lengths {
+				if length > sum {
+					with := slices.Clone(counts)
+					with[i] += length - sum
+					all = append(all, with)
+				}
+			}
+		}
 	}
-	return values
+	return all
 }

@@ -17,6 +17,7 @@ type Surface struct {
 	versions []*version
 	kinds    map[string]*kind // by ID
 	promises promises
+	converts map[string]*conversion // of custom resources, by group and plural
 	knows    facets
 	prefix   string // of the files of positions
 }

@@ -209,6 +209,16 @@ func (c *comparison) member(u use, old *member, in *shape, path string) {
 	if now.writeOnly && !old.writeOnly {
 		find("field-write-only", "is no longer shown")
 	}
+	if now.more.nullable && !old.more.nullable && !c.differ() {
+		if now.def != "" {
+			find("field-default-changed", "keeps null where it had the default %s", now.def)
+		} else {
+			find("field-nullable", "may be null")
+		}
+	}
+	if c.both(facetWire) {
+		c.renames(u, old, now, path)
+	}
 	if now.immutable && !old.immutable && !c.differ() {
 		find("field-immutable", "can no longer change")
 	}

@@ -123,6 +123,11 @@ func (c *comparison) values(u use, old, now *shape, path string) {
 	if old.more.nullable && !now.more.nullable {
 		find("rule-added", "may no longer be null")
 	}
+	for _, text := range now.more.claims {
+		if !ruled(old.more.claims, text, absent(old, now, text)) {
+			find("rule-added", "has to keep a rule: %s", text)
+		}
+	}
 	for _, text := range now.more.others {
 		if !slices.Contains(old.more.others, text) {
 			keyword, _, _ := strings.Cut(text, " ")
@@ -134,7 +139,7 @@ func (c *comparison) values(u use, old, now *shape, path string) {
 	}
 	c.sizes(u, old, now, path)
 	for i := range now.demands {
-		if d := &now.demands[i]; !demanded(old.demands, d) {
+		if d := &now.demands[i]; !fresh(old, now, d) && !demanded(old.demands, d, absent(old, now, d.Finds)) {
 			find("rule-added", "has to keep a rule: %s", cmp.Or(d.Why, strings.Join(strings.Fields(d.Finds), " "), pathOf(d)))
 		}
 	}
@@ -148,6 +153,9 @@ func (c *comparison) words(u use, old, now *shape, path string) {
 		find("enum-added", "takes only %s now", strings.Join(now.enum, ", "))
 	}
 	for _, v := range old.enum {
+		if closed && !old.text.holds(v) {
+			continue
+		}
 		if len(now.enum) > 0 && !now.openEnum && closed && !slices.Contains(now.enum, v) {
 			find("enum-value-removed", "no longer takes %q", v)
 		} else if closed && !now.text.holds(v) {
@@ -178,10 +186,14 @@ func pathOf(d *schema.Demand) string {
 	return strings.Join(d.Then[0].Path, ".")
 }
 
-// textsOf are the strings of a shape, whose bytes bound their characters.
+// textsOf are the strings of a shape, whose bytes bound their characters, and which are not
+// empty where that is the same as absent.
 func (t *shape) textsOf() texts {
 	set := t.text
 	set.most = min(set.most, t.bytes)
+	if t.filled {
+		set.least = max(set.least, 1)
+	}
 	return set
 }
 
@@ -226,76 +238,6 @@ func coversUnique(old, now []string) bool {
 	return !slices.ContainsFunc(old, func(name string) bool {
 		return !slices.Contains(now, name) && !slices.Contains(now, name+"?")
 	})
-}
-
-// demanded reports whether the rules refuse all that another one refuses, if that can be
-// seen from their parts. Messages do not matter.
-func demanded(given []schema.Demand, d *schema.Demand) bool {
-	asStrict := func(o *schema.Demand) bool {
-		return slices.Equal(o.Each, d.Each) && followAll(d.If, o.If) && followAll(d.Was, o.Was)
-	}
-	if d.Finds != "" {
-		return slices.ContainsFunc(given, func(o schema.Demand) bool { return refuses(o.Finds, d.Finds) && asStrict(&o) })
-	}
-	for i := range d.Then {
-		if !slices.ContainsFunc(given, func(o schema.Demand) bool { return o.Finds == "" && asStrict(&o) && followAll(o.Then, d.Then[i:i+1]) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// followAll reports whether each of the tests follows from one of the given ones.
-func followAll(given, tests []schema.Test) bool {
-	return !slices.ContainsFunc(tests, func(t schema.Test) bool {
-		return !slices.ContainsFunc(given, func(g schema.Test) bool { return follows(&g, &t) })
-	})
-}
-
-// follows reports whether a value that passes the test g passes the test t.
-func follows(g, t *schema.Test) bool {
-	if !slices.Equal(g.Path, t.Path) {
-		return false
-	}
-	some := func(values []string) bool { return !slices.Contains(values, "") }
-	switch t.Is {
-	case schema.Set:
-		if g.Is == schema.Filled || g.Is == schema.In && some(g.Values) || g.Is == schema.Single {
-			return true
-		}
-	case schema.Filled:
-		if g.Is == schema.In && some(g.Values) || g.Is == schema.Single {
-			return true
-		}
-	case schema.Empty:
-		if g.Is == schema.Unset {
-			return true
-		}
-	case schema.NotIn:
-		if g.Is == schema.In && !slices.ContainsFunc(g.Values, func(v string) bool { return slices.Contains(t.Values, v) }) {
-			return true
-		}
-	case schema.In:
-		if slices.Contains(t.Values, "") && (g.Is == schema.Unset || g.Is == schema.Empty) {
-			return true
-		}
-	case schema.AtLeast:
-		if g.Is == schema.Above && slices.Equal(g.Than, t.Than) {
-			return true
-		}
-	}
-	if g.Is != t.Is || !slices.Equal(g.Than, t.Than) || g.Most > t.Most {
-		return false
-	}
-	switch g.Is {
-	case schema.In, schema.Only:
-		return within(g.Values, t.Values)
-	case schema.NotIn, schema.Contains, schema.Lacks:
-		return within(t.Values, g.Values)
-	case schema.Formed:
-		return texts{checks: g.Values, most: math.MaxInt}.within(texts{checks: t.Values, most: math.MaxInt}) == ""
-	}
-	return slices.Equal(g.Values, t.Values)
 }
 
 // within reports whether all elements of a are in b.
