@@ -159,6 +159,18 @@ func (m *manifest) fill(t *shape, at place) {
 	if at.Extension("embedded-resource").Yes() {
 		t.more.others = append(t.more.others, "embedded-resource true")
 	}
+	keys = append(keys, t.keywords(at)...)
+	if keys != nil {
+		text := "{" + strings.Join(keys, ",") + "}"
+		if t.more.logic = readLogic(text); t.more.logic == nil {
+			t.more.others = append(t.more.others, "schema "+text)
+		}
+	}
+}
+
+// keywords reads the rules and further keys of a schema. It returns those whose logic is understood, as members of
+// JSON.
+func (t *shape) keywords(at place) (keys []string) {
 	at.Each(func(name string, _, value place) {
 		switch {
 		case strings.HasPrefix(name, "x-") && strings.HasSuffix(name, "-validations"):
@@ -175,12 +187,7 @@ func (m *manifest) fill(t *shape, at place) {
 			}
 		}
 	})
-	if keys != nil {
-		text := "{" + strings.Join(keys, ",") + "}"
-		if t.more.logic = readLogic(text); t.more.logic == nil {
-			t.more.others = append(t.more.others, "schema "+text)
-		}
-	}
+	return keys
 }
 
 // bare is a shape of the same kind without rules.
