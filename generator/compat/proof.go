@@ -256,7 +256,7 @@ func compared(a, b ref.Val) (order int, ok bool) {
 	return 0, false
 }
 
-// subject is the side that is no constant.
+// subject is the side whose value varies.
 func (a atom) subject() string {
 	if a.left.value != nil {
 		return a.right.text
