@@ -17,14 +17,16 @@
 //
 //   - Bounds are compared as intervals, patterns and named checks as regular languages
 //     (language.go).
-//   - Expressions are compared as trees, where a looser expression is known by its parts: a clause,
-//     an alternative, a bound (implied_expression.go).
-//   - Where a schema has keywords that combine others (anyOf, if, …), values of all sorts that both
-//     sides distinguish are tried on both (implied.go).
+//   - Rules are conditions made of comparisons: one is silent if it follows from the rules before,
+//     whatever their comparisons turn out to be, or holds for all objects of old clients (proof.go).
+//   - Where a schema has keywords that combine others (anyOf, if, …), its demands may be among those
+//     of the old one (looser.go). Else values of all sorts that both sides distinguish are tried on
+//     both (implied.go). Two values are of one sort if all schemas that ask them answer alike.
 //
 // It is a package for other programs too, so it reports and never ends the process. It stays below
 // generator/, whose loader only packages there may import. Its corpus (corpus_test.go) has one
-// change and its verdict per row.
+// change and its verdict per row. "make gate-mutations" tries random edits of random schemas, and
+// values on both sides prove which of them break (mutation_test.go).
 //
 // The folder openapi/released has the documents of the last release. Its release.yaml has versions
 // and dates, by which the ends of versions are judged, and floors for the numbers of compared

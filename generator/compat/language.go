@@ -84,8 +84,8 @@ func (t texts) within(o texts) (why string) {
 	return ""
 }
 
-// sized reports whether the patterns of the set allow only texts of some lengths; -1 stands for
-// any length.
+// sized reports whether the patterns of the set allow only texts of some lengths; -1 stands
+// for any greatest one.
 func (t texts) sized(least, most int) bool {
 	if len(t.patterns) == 0 || max(least, most) > 1000 {
 		return false

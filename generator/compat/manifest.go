@@ -135,10 +135,7 @@ func (m *manifest) fill(t *shape, at place) {
 			t.members = append(t.members, m.memberOf(name, key, value, slices.Contains(required, name)))
 		})
 		t.open = at.Extension("preserve-unknown-fields").Yes()
-		unknown := slices.DeleteFunc(required, func(name string) bool { return t.property(name) != nil })
-		if text, _ := json.Marshal(unknown); len(unknown) > 0 && !t.open {
-			keys = append(keys, `"required":`+string(text))
-		}
+		keys = append(keys, t.missing(required)...)
 	}
 	switch t.kind {
 	case "list":
@@ -188,6 +185,16 @@ func (t *shape) keywords(at place) (keys []string) {
 		}
 	})
 	return keys
+}
+
+// missing are the required members that the shape does not describe, as keywords.
+func (t *shape) missing(required []string) []string {
+	names := slices.DeleteFunc(slices.Clone(required), func(name string) bool { return t.property(name) != nil })
+	text, err := json.Marshal(names)
+	if err != nil || len(names) == 0 || t.open {
+		return nil
+	}
+	return []string{`"required":` + string(text)}
 }
 
 // bare is a shape of the same kind without rules.

@@ -35,9 +35,12 @@ type operand struct {
 }
 
 // claims reads expressions.
-type claims struct{ atoms map[string]atom }
+type claims struct {
+	atoms  map[string]atom
+	strict bool // a member without has(member) cannot be read
+}
 
-func newClaims() *claims { return &claims{map[string]atom{}} }
+func newClaims(strict bool) *claims { return &claims{map[string]atom{}, strict} }
 
 // always is a claim that holds.
 func always() claim { return claim{all: []claim{}} }
@@ -85,7 +88,8 @@ func (y *claims) of(e ast.Expr, info *ast.SourceInfo) claim {
 		return negated(y.of(args[0], info))
 	case operators.Conditional:
 		below()
-		return claim{all: []claim{{any: []claim{negated(parts[0]), parts[1]}}, {any: []claim{parts[0], parts[2]}}}}
+		return claim{all: []claim{{any: []claim{negated(parts[0]), parts[1]}}, {any: []claim{parts[0], parts[2]}},
+			{any: []claim{parts[0], negated(parts[0])}}}} // a condition that fails is not made good
 	case operators.In:
 		if args[1].Kind() == ast.ListKind {
 			parts = []claim{}
@@ -165,34 +169,64 @@ func (c claim) holds(values map[string]bool) (yes, known bool) {
 }
 
 // follows reports whether a claim holds wherever all the given ones do. facts are atoms whose
-// values are known. An atom that reads what the given ones do not read may fail, as that of a
-// member that is not there: the claim has to hold whatever becomes of it.
+// values are known. What an atom reads may be missing: the atom then fails, and has no value.
 func (y *claims) follows(given []claim, c claim, facts map[string]bool) bool {
-	names := slices.DeleteFunc(sorted(y.atoms), func(name string) bool { _, is := facts[name]; return !is && !y.read(given, name) })
-	if len(names) > mostAtoms {
+	subjects := y.subjects()
+	if len(y.atoms) > mostAtoms || len(subjects) > mostAtoms/2 {
 		return false
 	}
-	var search func(values map[string]bool, rest []string) bool
-	search = func(values map[string]bool, rest []string) bool { // for values without the claim
-		if slices.ContainsFunc(given, func(g claim) bool { yes, known := g.holds(values); return known && !yes }) {
+	values, missing := map[string]bool{}, map[string]bool{}
+	var valued func(rest []string) bool
+	valued = func(rest []string) bool { // whether some values keep the given claims, and not the other
+		if slices.ContainsFunc(given, func(g claim) bool { yes, known := g.holds(values); return known && !yes || !known && len(rest) == 0 }) {
 			return false
 		}
 		if yes, known := c.holds(values); len(rest) == 0 || known && yes {
 			return !known || !yes
 		}
 		for _, v := range [...]bool{true, false} {
-			if fact, is := facts[rest[0]]; is && fact != v || y.conflict(values, rest[0], v) {
+			if fact, is := facts[rest[0]]; is && fact != v || y.conflict(values, rest[0], v) || y.unlike(rest[0], v, missing) {
 				continue
 			}
 			values[rest[0]] = v
-			if search(values, rest[1:]) {
+			found := valued(rest[1:])
+			delete(values, rest[0])
+			if found {
 				return true
 			}
-			delete(values, rest[0])
 		}
 		return false
 	}
-	return !search(map[string]bool{}, names)
+	for set := range 1 << len(subjects) {
+		for i, subject := range subjects {
+			missing[subject] = set&(1<<i) != 0
+		}
+		names := slices.DeleteFunc(sorted(y.atoms), func(name string) bool { return missing[y.atoms[name].left.text] || missing[y.atoms[name].right.text] })
+		if valued(names) {
+			return false
+		}
+	}
+	return true
+}
+
+// subjects are the texts that atoms read, and which may be missing.
+func (y *claims) subjects() (all []string) {
+	for _, name := range sorted(y.atoms) {
+		for _, o := range []operand{y.atoms[name].left, y.atoms[name].right} {
+			if o.value == nil && o.text != "" && !(strings.HasPrefix(o.text, "has(self.") && strings.Count(o.text, ".") == 1) {
+				all = append(all, o.text)
+			}
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(all)))
+}
+
+// unlike reports whether an atom that tells of the presence of a member has another value than
+// its presence. In documents an absent member may be read.
+func (y *claims) unlike(name string, v bool, missing map[string]bool) bool {
+	member, is := strings.CutPrefix(name, "has(")
+	absent, read := missing[strings.TrimSuffix(member, ")")]
+	return is && read && y.strict && absent == v
 }
 
 // conflict reports whether an atom cannot have a value next to one of the others.
@@ -256,7 +290,7 @@ func compared(a, b ref.Val) (order int, ok bool) {
 	return 0, false
 }
 
-// subject is the side that is not a constant.
+// subject is the side whose value varies.
 func (a atom) subject() string {
 	if a.left.value != nil {
 		return a.right.text
@@ -283,36 +317,13 @@ func (a atom) at(place int) bool {
 	return place < 0
 }
 
-// read reports whether all that an atom reads is read by some claims, too.
-func (y *claims) read(given []claim, name string) bool {
-	var texts []string
-	for _, part := range given {
-		texts = append(texts, y.texts(part)...)
-	}
-	a := y.atoms[name]
-	return !slices.ContainsFunc([]operand{a.left, a.right}, func(o operand) bool {
-		return o.value == nil && o.text != "" && !strings.HasPrefix(o.text, "has(") && !slices.Contains(texts, o.text)
-	})
-}
-
-// texts are the sides of the comparisons in a claim.
-func (y *claims) texts(c claim) (all []string) {
-	if c.atom != "" {
-		return []string{y.atoms[c.atom].left.text, y.atoms[c.atom].right.text}
-	}
-	for _, part := range slices.Concat(c.all, c.any) {
-		all = append(all, y.texts(part)...)
-	}
-	return all
-}
-
 // refuses reports whether one of some expressions that find mistakes finds one wherever
 // another one does.
 func refuses(old []string, now string, facts map[string]bool) bool {
 	if slices.ContainsFunc(old, func(text string) bool { return mistakes(text) == mistakes(now) }) {
 		return true
 	}
-	y := newClaims()
+	y := newClaims(false)
 	c, ok := y.kept(now)
 	if !ok {
 		return false
@@ -357,7 +368,7 @@ func ruled(old []string, now string, facts map[string]bool) bool {
 	if tree == nil {
 		return false
 	}
-	y := newClaims()
+	y := newClaims(true)
 	c := y.of(tree.Expr(), tree.SourceInfo())
 	var given []claim
 	for _, text := range old {
