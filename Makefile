@@ -205,11 +205,11 @@ race: ## Run the tests of the concurrent packages with the race detector (needs 
 
 # Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which no
 # server opens yet.
-CALLED := ^\(client\|internal/balancer\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go\|^server/command/tree.go
+CALLED := ^\(action\|client\|internal/balancer\|internal/kmstest\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go\|^server/command/tree.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
-	@files=$$(gofmt -l client examples explorer generator internal kit nodeapi object openapi schemas server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
+	@files=$$(gofmt -l action client examples explorer generator internal kit nodeapi object openapi schemas server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go -C internal/e2e vet ./...
 	go -C tools/differ vet ./...
