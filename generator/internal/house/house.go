@@ -16,7 +16,8 @@ import (
 
 // Rules are the names of the house rules.
 func Rules() []string {
-	return []string{"boolean", "boolean-name", "conditions", "description", "enum", "enum-value", "field-name", "float", "optional-zero", "plural",
+	return []string{"boolean", "boolean-name", "branch-twice", "conditions", "description", "enum", "enum-refused", "enum-value", "field-name", "float", "no-number",
+		"optional-zero", "plural",
 		"reference", "singular-kind",
 		"status-endpoint", "unit"}
 }
@@ -97,6 +98,7 @@ func (c *checker) object(at string, s *schema.Schema, status bool) {
 		c.element = at + "." + p.Name
 		c.name(p)
 		c.value(s, p, status)
+		c.unusable(p)
 		for _, below := range []*schema.Schema{p.Schema, p.Schema.Items, p.Schema.Additional} {
 			if below != nil && len(below.Properties) > 0 {
 				c.object(at+"."+p.Name, below, status)

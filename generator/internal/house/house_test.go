@@ -10,7 +10,7 @@ import (
 )
 
 func TestCheck(t *testing.T) {
-	one := 1.0
+	one, four, five, three := 1.0, 4.0, 5.0, 3
 	field := func(name string, s schema.Schema) schema.Property {
 		if s.Description == "" {
 			s.Description = "A sentence."
@@ -39,6 +39,15 @@ func TestCheck(t *testing.T) {
 		{"memory", schema.Schema{Format: "quantity"}, ""},
 		{"restartPolicy", schema.Schema{Type: "string"}, "enum"},
 		{"secretRef", schema.Schema{Type: "string"}, "reference"},
+		{"color", schema.Schema{Type: "string", Enum: []string{"Blue", "Red"}, MaxLength: &three}, "enum-refused"},
+		{"color", schema.Schema{Type: "string", Enum: []string{"Blue", "Red"}, Pattern: "^[A-Z]"}, ""},
+		{"color", schema.Schema{Type: "string", Enum: []string{"Blue", "Red"}, Pattern: "^B"}, "enum-refused"},
+		{"size", schema.Schema{Format: "int32", Minimum: &one, Maximum: &four, Further: &schema.Further{MultipleOf: &five}}, "no-number"},
+		{"size", schema.Schema{Format: "int32", Minimum: &one, Maximum: &five, Further: &schema.Further{MultipleOf: &five}}, ""},
+		{"size", schema.Schema{Format: "int32", ExclusiveMinimum: &four, ExclusiveMaximum: &five}, "no-number"},
+		{"size", schema.Schema{Format: "int32", Minimum: &five, Further: &schema.Further{AllOf: []*schema.Schema{{Maximum: &four}}}}, "no-number"},
+		{"name", schema.Schema{Type: "string", Further: &schema.Further{OneOf: []*schema.Schema{{Pattern: "a"}, {Pattern: "a", Title: "A"}}}}, "branch-twice"},
+		{"name", schema.Schema{Type: "string", Further: &schema.Further{OneOf: []*schema.Schema{{Pattern: "a"}, {Pattern: "b"}}}}, ""},
 		{"replicas", schema.Schema{Format: "int32"}, "optional-zero"},
 		{"replicas", schema.Schema{Format: "int32", Presence: "explicit"}, ""},
 		{"replicas", schema.Schema{Format: "int32", Default: []byte("1")}, ""},

@@ -1,0 +1,114 @@
+package house
+
+import (
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// unusable finds fields that no value, or not each value that they name, can ever have.
+func (c *checker) unusable(p schema.Property) {
+	for _, value := range p.Schema.Enum {
+		if why := refuses(p.Schema, value); why != "" {
+			c.add(p.Pos, "enum-refused", false, "drop the value, or the "+why, "lists %q, which its %s refuses", value, why)
+		}
+	}
+	if s := p.Schema; integer(s) || s.Type == "number" {
+		if r := rangeOf(s); r.empty(integer(s)) {
+			c.add(p.Pos, "no-number", false, "widen a bound, or drop multipleOf", "can have no number: its bounds and multipleOf exclude each other")
+		}
+	}
+	if f := p.Schema.Further; f != nil {
+		for i, branch := range f.OneOf {
+			if slices.ContainsFunc(f.OneOf[:i], func(other *schema.Schema) bool { return same(branch, other) }) {
+				c.add(p.Pos, "branch-twice", false, "drop one of them, or write anyOf", "has a branch of oneOf twice: no value is of one of them alone")
+			}
+		}
+	}
+}
+
+// refuses names the keyword of a schema that refuses one of its own values; "" for none.
+func refuses(s *schema.Schema, value string) string {
+	n := len([]rune(value))
+	switch pattern, err := regexp.Compile(s.Pattern); {
+	case s.MinLength != nil && n < *s.MinLength:
+		return "minLength"
+	case s.MaxLength != nil && n > *s.MaxLength:
+		return "maxLength"
+	case err == nil && s.Pattern != "" && !pattern.MatchString(value):
+		return "pattern"
+	}
+	return ""
+}
+
+// span is a range of numbers.
+type span struct {
+	least, most       float64
+	leastOut, mostOut bool // the bound itself is not allowed
+	multiples         []float64
+}
+
+// rangeOf is the range that a schema and its allOf allow.
+func rangeOf(s *schema.Schema) span {
+	r := span{least: math.Inf(-1), most: math.Inf(1)}
+	r.narrow(s)
+	return r
+}
+
+func (r *span) narrow(s *schema.Schema) {
+	raise := func(to *float64, out bool) {
+		if to != nil && (*to > r.least || *to == r.least && out) {
+			r.least, r.leastOut = *to, out
+		}
+	}
+	lower := func(to *float64, out bool) {
+		if to != nil && (*to < r.most || *to == r.most && out) {
+			r.most, r.mostOut = *to, out
+		}
+	}
+	raise(s.Minimum, false)
+	raise(s.ExclusiveMinimum, true)
+	lower(s.Maximum, false)
+	lower(s.ExclusiveMaximum, true)
+	if s.Further == nil {
+		return
+	}
+	if s.Further.MultipleOf != nil {
+		r.multiples = append(r.multiples, *s.Further.MultipleOf)
+	}
+	for _, also := range s.Further.AllOf {
+		r.narrow(also)
+	}
+}
+
+// empty reports whether no number is in the range, whole ones for integers.
+func (r *span) empty(whole bool) bool {
+	if r.least > r.most || r.least == r.most && (r.leastOut || r.mostOut) {
+		return true
+	}
+	steps := r.multiples
+	if whole {
+		steps = append(slices.Clone(steps), 1)
+	}
+	return slices.ContainsFunc(steps, func(step float64) bool {
+		if step <= 0 || math.IsInf(r.least, 0) || math.IsInf(r.most, 0) {
+			return false
+		}
+		first := math.Ceil(r.least/step) * step
+		if r.leastOut && first == r.least {
+			first += step
+		}
+		return first > r.most || r.mostOut && first == r.most
+	})
+}
+
+// same reports whether two schemas say the same, wherever they stand. Those with schemas below them count as different.
+func same(a, b *schema.Schema) bool {
+	x, y := *a, *b
+	x.Pos, y.Pos = schema.Position{}, schema.Position{}
+	x.Description, y.Description, x.Title, y.Title = "", "", "", ""
+	return reflect.DeepEqual(x, y)
+}
