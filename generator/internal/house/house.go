@@ -16,10 +16,8 @@ import (
 
 // Rules are the names of the house rules.
 func Rules() []string {
-	return []string{"boolean", "boolean-name", "branch-twice", "conditions", "description", "enum", "enum-refused", "enum-value", "field-name", "float", "no-number",
-		"optional-zero", "plural",
-		"reference", "singular-kind",
-		"status-endpoint", "unit"}
+	return []string{"boolean", "boolean-name", "branch-twice", "conditions", "description", "enum", "enum-refused", "enum-value", "field-name",
+		"float", "no-number", "optional-zero", "plural", "reference", "singular-kind", "status-endpoint", "unit"}
 }
 
 // Check lists the findings in documents that the surface of the release has no say in, in
