@@ -25,5 +25,5 @@ func (a *Action[P, A]) Call(ctx context.Context, name string, body P, o WriteOpt
 	if err != nil {
 		return answer, err
 	}
-	return transfer[A](ctx, a.at.rest, http.MethodPost, path, o.query(), body)
+	return write[A](ctx, a.at.rest, http.MethodPost, path, o.query(), body)
 }

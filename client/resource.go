@@ -125,13 +125,8 @@ func receive[P Object](ctx context.Context, rest *REST, r request) (P, error) {
 	return out, nil
 }
 
-// write sends an object and returns that of the answer.
-func write[P Object](ctx context.Context, rest *REST, method, path string, query url.Values, obj P) (stored P, err error) {
-	return transfer[P](ctx, rest, method, path, query, obj)
-}
-
-// transfer sends an object and receives one, which may be of another kind.
-func transfer[A Object](ctx context.Context, rest *REST, method, path string, query url.Values, obj Object) (answer A, err error) {
+// write sends an object and returns that of the answer, which may be of another kind.
+func write[A Object](ctx context.Context, rest *REST, method, path string, query url.Values, obj Object) (answer A, err error) {
 	obj.SetKind()
 	body, err := json.Marshal(obj)
 	if err != nil {
@@ -146,7 +141,7 @@ func (r *Resource[P]) Create(ctx context.Context, obj P, o WriteOptions) (stored
 	if r.at.row.Namespaced && r.at.namespace == "" {
 		return stored, fmt.Errorf("%s: namespace is missing: objects of this resource live in one", r.at.row.Plural)
 	}
-	return write(ctx, r.at.rest, http.MethodPost, r.at.path(), o.query(), obj)
+	return write[P](ctx, r.at.rest, http.MethodPost, r.at.path(), o.query(), obj)
 }
 
 // Update replaces the object with the same name. It is a conflict when the
@@ -188,7 +183,7 @@ func update[P Object](ctx context.Context, at *place, obj P, o WriteOptions, sub
 	if err != nil {
 		return stored, err
 	}
-	return write(ctx, at.rest, http.MethodPut, path, o.query(), obj)
+	return write[P](ctx, at.rest, http.MethodPut, path, o.query(), obj)
 }
 
 // Delete deletes an object. With finalizers or a grace period it disappears later.

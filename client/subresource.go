@@ -42,5 +42,5 @@ func writeSubresource[P Object](ctx context.Context, s *Subresource[P], method, 
 	if err != nil {
 		return stored, err
 	}
-	return write(ctx, s.at.rest, method, path, o.query(), obj)
+	return write[P](ctx, s.at.rest, method, path, o.query(), obj)
 }

@@ -23,53 +23,46 @@ type demand struct {
 	choices []string // of anyOf; nil for another keyword
 }
 
+// apart are the keywords that hold or not by themselves, each with the one that it is understood together with.
+var apart = map[string]string{"anyOf": "anyOf", "oneOf": "oneOf", "not": "not", "if": "if", "then": "if", "else": "if",
+	"contains": "contains", "minContains": "contains", "maxContains": "contains",
+	"properties": "properties", "patternProperties": "properties", "additionalProperties": "properties",
+	"minProperties": "minProperties", "maxProperties": "maxProperties", "minItems": "minItems", "maxItems": "maxItems",
+	"minLength": "minLength", "maxLength": "maxLength", "pattern": "pattern", "propertyNames": "propertyNames",
+	"dependentRequired": "dependentRequired", "dependentSchemas": "dependentSchemas", "enum": "enum"}
+
 // demands are the parts of a schema that have to hold together.
 func (l *logic) demands() (all []demand) {
-	rest := *l
 	for _, s := range l.AllOf {
 		all = append(all, s.demands()...)
 	}
-	add := func(part *logic) {
-		if text := part.sorted(); text != "{}" {
-			all = append(all, demand{text: text})
+	parts := map[string]map[string]any{} // those of "" are all other keywords
+	for keyword, value := range l.tree() {
+		if keyword == "allOf" {
+			continue
 		}
-	}
-	if l.AnyOf != nil {
-		var choices []string
-		for _, s := range l.AnyOf {
-			choices = append(choices, s.sorted())
+		part := apart[keyword]
+		if parts[part] == nil {
+			parts[part] = map[string]any{}
 		}
-		all = append(all, demand{(&logic{AnyOf: l.AnyOf}).sorted(), choices})
+		parts[part][keyword] = value
 	}
-	add(&logic{OneOf: l.OneOf})
-	add(&logic{Not: l.Not})
-	add(&logic{If: l.If, Then: l.Then, Else: l.Else})
-	add(&logic{Contains: l.Contains, MinContains: l.MinContains, MaxContains: l.MaxContains})
-	add(&logic{Properties: l.Properties, PatternProperties: l.PatternProperties, Additional: l.Additional})
-	add(&logic{MinProperties: l.MinProperties})
-	add(&logic{MaxProperties: l.MaxProperties})
-	add(&logic{MinItems: l.MinItems})
-	add(&logic{MaxItems: l.MaxItems})
-	add(&logic{MinLength: l.MinLength})
-	add(&logic{MaxLength: l.MaxLength})
-	add(&logic{Pattern: l.Pattern})
-	add(&logic{PropertyNames: l.PropertyNames})
-	add(&logic{DependentRequired: l.DependentRequired})
-	add(&logic{DependentSchemas: l.DependentSchemas})
-	add(&logic{Enum: l.Enum})
-	rest.AllOf, rest.AnyOf, rest.OneOf, rest.Not, rest.If, rest.Then, rest.Else = nil, nil, nil, nil, nil, nil, nil
-	rest.Contains, rest.MinContains, rest.MaxContains, rest.Properties, rest.PatternProperties, rest.Additional = nil, nil, nil, nil, nil, nil
-	rest.MinProperties, rest.MaxProperties, rest.MinItems, rest.MaxItems, rest.MinLength, rest.MaxLength = nil, nil, nil, nil, nil, nil
-	rest.Pattern, rest.PropertyNames, rest.DependentRequired, rest.DependentSchemas, rest.Enum = "", nil, nil, nil, nil
-	add(&rest)
+	for _, part := range sorted(parts) {
+		d := demand{text: sortedJSON(parts[part], "")}
+		if choices, some := parts[part]["anyOf"].([]any); some {
+			for _, s := range choices {
+				d.choices = append(d.choices, sortedJSON(s, ""))
+			}
+		}
+		all = append(all, d)
+	}
 	return all
 }
 
-// sorted is the text of a schema, with the parts of lists in one order.
-func (l *logic) sorted() string {
-	var v any
-	_ = json.Unmarshal([]byte(l.String()), &v)
-	return sortedJSON(v, "")
+// tree is the schema as JSON.
+func (l *logic) tree() (keywords map[string]any) {
+	_ = json.Unmarshal([]byte(l.String()), &keywords) // which it is
+	return keywords
 }
 
 func sortedJSON(v any, key string) string {

@@ -3,20 +3,16 @@ package encryption
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/capstan-dev/capstan/internal/grpc"
+	"github.com/capstan-dev/capstan/internal/kmstest"
 )
 
 const configHead = "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\n"
@@ -61,15 +57,15 @@ const secret = "core/secrets/default/s"
 
 // Each provider gives back what it has encrypted, under the same key of the store only.
 func TestProviders(t *testing.T) {
-	kms := startService(t, "v2")
-	old := startService(t, "v1beta1")
+	kms := kmstest.StartOnly(t, "v2")
+	old := kmstest.StartOnly(t, "v1beta1")
 	for _, p := range []string{
 		"{aesgcm: {keys: [{name: a, secret: " + keyOf(16, "x") + "}]}}",
 		"{aesgcm: {keys: [{name: a, secret: " + keyOf(32, "x") + "}]}}",
 		"{aescbc: {keys: [{name: a, secret: " + keyOf(24, "x") + "}]}}",
 		"{secretbox: {keys: [{name: a, secret: " + keyOf(32, "x") + "}]}}",
-		"{kms: {apiVersion: v2, name: k, endpoint: \"unix://" + kms.path + "\"}}",
-		"{kms: {name: k, endpoint: \"unix://" + old.path + "\", cachesize: 10, timeout: 2s}}",
+		"{kms: {apiVersion: v2, name: k, endpoint: \"" + kms.Endpoint + "\"}}",
+		"{kms: {name: k, endpoint: \"" + old.Endpoint + "\", cachesize: 10, timeout: 2s}}",
 	} {
 		c := cipherOf(t, p)
 		for n := range 40 {
@@ -203,73 +199,13 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// keyService is a key management service: it encrypts by adding its key's id.
-type keyService struct {
-	path string
-
-	mu    sync.Mutex
-	keyID string
-	fails bool
-	calls map[string]int
-}
-
-func startService(t *testing.T, group string) *keyService {
-	s := &keyService{path: filepath.Join(t.TempDir(), "s"), keyID: "1", calls: map[string]int{}}
-	l, err := net.Listen("unix", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.answer(group, w, r) })}
-	h.Protocols.SetUnencryptedHTTP2(true)
-	go func() { _ = h.Serve(l) }()
-	t.Cleanup(func() { _ = h.Close() })
-	return s
-}
-
-func (s *keyService) answer(group string, w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
-	in := map[protowire.Number][]byte{}
-	fields(body[5:], func(n protowire.Number, v []byte) { in[n] = v })
-	w.Header().Set("Content-Type", "application/grpc")
-	of, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".KeyManagementService/")
-	s.calls[method]++
-	var out []byte
-	switch {
-	case of != group:
-		w.Header().Set("Grpc-Status", "12")
-		return
-	case s.fails:
-		w.Header().Set("Grpc-Status", "14")
-		w.Header().Set("Grpc-Message", "on%20purpose")
-		return
-	case method == "Status":
-		out = appendBytes(appendBytes(appendBytes(nil, 1, []byte(group)), 2, []byte("ok")), 3, []byte(s.keyID))
-	case group == "v1beta1" && method == "Encrypt":
-		out = appendBytes(nil, 1, append([]byte("e"), in[2]...))
-	case group == "v1beta1":
-		out = appendBytes(nil, 1, in[2][1:])
-	case method == "Encrypt":
-		out = appendAnnotations(appendBytes(appendBytes(nil, 1, append([]byte(s.keyID), in[1]...)), 2, []byte(s.keyID)), 3, []annotation{{"a.b", []byte("c")}})
-	case string(in[3]) != string(in[1][:1]) || string(readAnnotation(in[4]).value) != "c":
-		w.Header().Set("Grpc-Status", "3")
-		return
-	default:
-		out = appendBytes(nil, 1, in[1][1:])
-	}
-	w.Header().Set("Trailer", "Grpc-Status")
-	_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(out))), out...))
-	w.Header().Set("Grpc-Status", "0")
-}
-
 // A service is asked once for a key, not for each value; another process asks it to
 // decrypt the key. When the service's key changes new values have a new key, and old ones
 // are due for a rewrite.
 func TestKeyService(t *testing.T) {
 	for _, group := range []string{"v2", "v2alpha1"} {
-		k := startService(t, group)
-		text := "{kms: {apiVersion: v2, name: k, endpoint: \"unix://" + k.path + "\"}}"
+		k := kmstest.StartOnly(t, group)
+		text := "{kms: {apiVersion: v2, name: k, endpoint: \"" + k.Endpoint + "\"}}"
 		c := cipherOf(t, text)
 		var sealed []byte
 		for range 10 {
@@ -282,12 +218,10 @@ func TestKeyService(t *testing.T) {
 			}
 		}
 		decrypts := map[string]int{"v2": 1, "v2alpha1": 2}[group] // the first learns the version
-		if k.calls["Encrypt"] != decrypts || k.calls["Decrypt"] != decrypts {
-			t.Errorf("%s: %v", group, k.calls)
+		if k.Calls("Encrypt") != decrypts || k.Calls("Decrypt") != decrypts {
+			t.Errorf("%s: %d encryptions, %d decryptions", group, k.Calls("Encrypt"), k.Calls("Decrypt"))
 		}
-		k.mu.Lock()
-		k.keyID = "2"
-		k.mu.Unlock()
+		k.Key.Store(2)
 		c.now.Load().services[0].asked = time.Now().Add(-2 * statusEvery)
 		before := c.Generation()
 		if fresh, err := c.Fresh(secret, sealed); fresh || err != nil || c.Generation() == before {
@@ -296,9 +230,7 @@ func TestKeyService(t *testing.T) {
 		if fresh, err := c.Fresh(secret, sealOf(t, c, secret, "text")); !fresh || err != nil {
 			t.Errorf("%s: %v", group, err)
 		}
-		k.mu.Lock()
-		k.fails = true
-		k.mu.Unlock()
+		k.Fails.Store(grpc.Unavailable)
 		c.now.Load().services[0].asked = time.Now().Add(-2 * statusEvery)
 		sealOf(t, c, secret, "while it fails")
 		if err := c.Checks()[0](); err == nil || !strings.Contains(err.Error(), "on purpose") {

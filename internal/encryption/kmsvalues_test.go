@@ -11,6 +11,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
+// unknown is the code of gRPC for plain errors of a service in Go.
+const unknown = 2
+
 const valuePlace = "/registry/secrets/default/s"
 
 // guardedBy is a provider of a key management service.
@@ -68,10 +71,10 @@ func TestGuardedValues(t *testing.T) {
 		}
 		expect("its writer needs no service", writer, valuePlace, first, "plain 1")
 		kms.Hangs.Store(false)
-		kms.Refuses.Store(true)
+		kms.Fails.Store(unknown)
 		reader = cipherOf(t, guardedBy(kms, version))
 		expect("a service that refuses", reader, valuePlace, first, "refused")
-		kms.Refuses.Store(false)
+		kms.Fails.Store(0)
 		expect("another process", reader, valuePlace, first, "plain 1")
 		expect("the same key again", reader, valuePlace, second, "plain 2")
 		expect("another place", reader, valuePlace+"x", second, "secrets: kms:v"+fmt.Sprint(version)+":k: "+errWrongKey.Error())

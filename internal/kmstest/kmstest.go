@@ -2,13 +2,14 @@
 package kmstest
 
 import (
-	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -18,25 +19,32 @@ import (
 )
 
 // Service is a key management service that speaks v1beta1, v2alpha1 and v2. It encrypts a key as the key
-// after the name of its own present key. A test may change the fields at any time.
+// after the name of its own present key. A test may change the atomic fields at any time.
 type Service struct {
 	// Endpoint is its address in the configuration of an encryption.
 	Endpoint string
+	only     string // the version that it speaks; "" for all
 	// Hangs: it answers nothing.
 	Hangs atomic.Bool
-	// Refuses: it answers each question with an error.
-	Refuses atomic.Bool
+	// Fails is the code of gRPC with which it answers each question, "on purpose"; 0 for answers.
+	Fails atomic.Int64
 	// Key is the number of its present key. Keys of before decrypt on.
 	Key atomic.Int64
 	// Asked counts questions, Hung those of them that got no answer.
 	Asked, Hung atomic.Int64
+
+	mu    sync.Mutex
+	calls map[string]int
 }
 
 // Start starts a service, which ends with the test.
-func Start(t testing.TB) *Service {
+func Start(t testing.TB) *Service { return StartOnly(t, "") }
+
+// StartOnly starts a service that speaks one version: "v2alpha1".
+func StartOnly(t testing.TB, version string) *Service {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kms.sock")
-	s := &Service{Endpoint: "unix://" + path}
+	s := &Service{Endpoint: "unix://" + path, only: version, calls: map[string]int{}}
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +56,20 @@ func Start(t testing.TB) *Service {
 	return s
 }
 
+// Calls is the number of questions by a method, "Encrypt", of any version.
+func (s *Service) Calls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
+
 // ServeHTTP implements http.Handler: one method of gRPC.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Asked.Add(1)
+	version, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".KeyManagementService/")
+	s.mu.Lock()
+	s.calls[method]++
+	s.mu.Unlock()
 	if s.Hangs.Load() {
 		s.Hung.Add(1)
 		<-r.Context().Done()
@@ -59,13 +78,21 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	question, err := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/grpc")
 	w.Header().Set("Trailer", "Grpc-Status, Grpc-Message")
-	if err != nil || len(question) < 5 || s.Refuses.Load() {
-		fail(w, 2, "refused") // unknown, as plain errors of Go
+	known := s.only == "" || s.only == version
+	switch code := s.Fails.Load(); {
+	case err != nil || len(question) < 5:
+		fail(w, grpc.Canceled, "no question")
+		return
+	case known && code != 0:
+		fail(w, int(code), "on%20purpose")
 		return
 	}
-	answer := s.answer(r.URL.Path, question[5:])
+	answer, code := []byte(nil), grpc.Unimplemented
+	if known {
+		answer, code = s.answer(version, method, question[5:])
+	}
 	if answer == nil {
-		fail(w, grpc.Unimplemented, "no such method")
+		fail(w, code, "no%20answer")
 		return
 	}
 	_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))), answer...))
@@ -78,31 +105,40 @@ func fail(w http.ResponseWriter, code int, words string) {
 	w.Header().Set("Grpc-Message", words)
 }
 
-// answer is the answer to a question; nil for a method that the service lacks.
-func (s *Service) answer(method string, question []byte) []byte {
-	id := strconv.FormatInt(s.Key.Load(), 10)
-	switch method {
-	case "/v1beta1.KeyManagementService/Version":
-		return message("v1beta1", "test", "1")
-	case "/v1beta1.KeyManagementService/Encrypt":
-		return message(id + ":" + field(question, 2))
-	case "/v1beta1.KeyManagementService/Decrypt":
-		return message(decrypted(field(question, 2)))
-	case "/v2.KeyManagementService/Status":
-		return message("v2", "ok", id)
-	case "/v2alpha1.KeyManagementService/Status":
-		return message("v2alpha1", "ok", id)
-	case "/v2.KeyManagementService/Encrypt", "/v2alpha1.KeyManagementService/Encrypt":
-		return message(id+":"+field(question, 1), id)
-	case "/v2.KeyManagementService/Decrypt", "/v2alpha1.KeyManagementService/Decrypt":
-		return message(decrypted(field(question, 1)))
-	}
-	return nil
-}
+// annotation is what it has to be told when it decrypts, v2, as a field of the map of annotations.
+const annotation = "\x0a\x03a.b\x12\x01c"
 
-func decrypted(text string) string {
-	_, key, _ := bytes.Cut([]byte(text), []byte(":"))
-	return string(key)
+// invalid is the code of gRPC for a question that is wrong.
+const invalid = 3
+
+// answer is the answer to a question; nil with a code for a method that the service lacks, and for a key of v2 that
+// comes without its name or annotation.
+func (s *Service) answer(version, method string, question []byte) (answer []byte, code int) {
+	id := strconv.FormatInt(s.Key.Load(), 10)
+	if version == "v1beta1" {
+		switch method {
+		case "Version":
+			return message("v1beta1", "test", "1"), 0
+		case "Encrypt":
+			return message(id + ":" + field(question, 2)), 0
+		case "Decrypt":
+			_, key, _ := strings.Cut(field(question, 2), ":")
+			return message(key), 0
+		}
+		return nil, grpc.Unimplemented
+	}
+	switch method {
+	case "Status":
+		return message(version, "ok", id), 0
+	case "Encrypt":
+		return message(id+":"+field(question, 1), id, annotation), 0
+	case "Decrypt":
+		if of, key, _ := strings.Cut(field(question, 1), ":"); of == field(question, 3) && field(question, 4) == annotation {
+			return message(key), 0
+		}
+		return nil, invalid
+	}
+	return nil, grpc.Unimplemented
 }
 
 // message has texts as its fields 1, 2 and so on.

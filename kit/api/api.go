@@ -13,7 +13,6 @@ type (
 	CellFunc      = api.CellFunc
 	Selectable    = api.Selectable
 	Subresource   = api.Subresource
-	Action        = api.Action
 	ScalePaths    = api.ScalePaths
 	Deprecation   = api.Deprecation
 	Hooks         = api.Hooks

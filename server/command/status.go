@@ -167,9 +167,6 @@ func counts(all []status.Count) string {
 	return strings.Join(parts, ", ")
 }
 
-// soonEnded is the time before the end of a certificate from which on it stands out.
-const soonEnded = 7 * 24 * time.Hour
-
 // ends are the ends of certificates.
 func ends(all []status.Certificate, paint colours) string {
 	var parts []string
@@ -178,7 +175,7 @@ func ends(all []status.Certificate, paint colours) string {
 		switch left := time.Until(c.Ends); {
 		case left < 0:
 			text = paint.red(text + " (ended)")
-		case left < soonEnded:
+		case left < status.SoonEnded:
 			text = paint.yellow(text)
 		}
 		parts = append(parts, text)

@@ -3,8 +3,6 @@ package site
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/capstan-dev/capstan/generator/internal/load"
 )
 
 // The record of changes is the page of changes for programs. It has the group versions and the types by
@@ -45,11 +43,7 @@ type (
 // Record is the changes of a project's documents since its last release, in JSON. It does not depend on
 // the day on which it is made: what may have ended since then counts as on the day of the release.
 func Record(root string) ([]byte, error) {
-	m, err := load.Load(root)
-	if err != nil {
-		return nil, err
-	}
-	w, err := newWriter(root, m)
+	w, err := readProject(root)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +52,7 @@ func Record(root string) ([]byte, error) {
 		return nil, err
 	}
 	r := record{Release: recordedRelease{c.Release.Version, c.Release.Date}, Versions: []recordedVersion{}, Added: []recordedAddition{}, Broken: []recordedBreak{}}
-	for _, gv := range m.GroupVersions {
+	for _, gv := range w.model.GroupVersions {
 		if gv.Served {
 			r.Versions = append(r.Versions, recordedVersion{gv.Group, gv.Version, c.Release.Served[gv.Dir]})
 		}

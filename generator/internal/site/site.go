@@ -37,15 +37,11 @@ type Page struct {
 
 // Pages makes the site of the project in a folder.
 func Pages(root string, now time.Time) ([]Page, error) {
-	m, err := load.Load(root)
+	w, err := readProject(root)
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWriter(root, m)
-	if err != nil {
-		return nil, err
-	}
-	if w.contents, err = readContents(root, m); err != nil {
+	if w.contents, err = readContents(root, w.model); err != nil {
 		return nil, err
 	}
 	w.home()
@@ -104,6 +100,15 @@ type writer struct {
 	pages     []Page
 	found     []section // of all pages, for the search
 	err       error
+}
+
+// readProject makes the writer of the project in a folder.
+func readProject(root string) (*writer, error) {
+	m, err := load.Load(root)
+	if err != nil {
+		return nil, err
+	}
+	return newWriter(root, m)
 }
 
 func newWriter(root string, m *model.Model) (*writer, error) {

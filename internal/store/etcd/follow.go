@@ -119,16 +119,20 @@ func (e *Engine) askForProgress(ctx context.Context, watcher clientv3.Watcher, h
 func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 	all := make([]store.Followed, 0, len(events))
 	latest := map[string]int{} // by key: the number of changes up to its last one
-	values := decodeEach(len(events), func(i int) (v store.Value, err error) {
-		kv := events[i].Kv
-		if key, ok := e.key(kv.Key); ok && events[i].Type != clientv3.EventTypeDelete {
-			v, err = e.decode(key, kv.Key, kv.Value)
+	kvs := make([]*mvccpb.KeyValue, len(events))
+	for i, event := range events {
+		kvs[i] = event.Kv
+	}
+	page := e.keyed(kvs)
+	values := decodeEach(page, func(i int) (v store.Value, err error) {
+		if events[i].Type == clientv3.EventTypeDelete {
+			return v, nil
 		}
-		return v, err
+		return e.decode(page[i].key, page[i].Key, page[i].Value)
 	})
 	for i, event := range events {
-		key, ok := e.key(event.Kv.Key)
-		if !ok {
+		key := page[i].key
+		if key == "" {
 			continue
 		}
 		f := store.Followed{Key: key, Revision: uint64(event.Kv.ModRevision), Delete: event.Type == clientv3.EventTypeDelete}
@@ -148,12 +152,13 @@ func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 			all = append(all, note)
 		}
 		if f.Delete {
-			if f.Value, ok, err = e.last(key, all, latest[key]); err != nil {
+			var known bool
+			if f.Value, known, err = e.last(key, all, latest[key]); err != nil {
 				return err
 			}
-		}
-		if !ok {
-			continue // its value could not be read, so it was never there
+			if !known {
+				continue // its value could not be read, so it was never there
+			}
 		}
 		all = append(all, f)
 		latest[key] = len(all)
@@ -188,11 +193,8 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 	patience := time.Now().Add(e.cfg.Patience)
 	return e.replica.Load(at.source, func(into *store.Loading) (uint64, error) {
 		return at.revision, e.list(ctx, at.revision, false, func(page []keyValue) error {
-			values := decodeEach(len(page), func(i int) (v store.Value, err error) {
+			values := decodeEach(page, func(i int) (store.Value, error) {
 				kv := &page[i]
-				if kv.key == "" {
-					return v, nil
-				}
 				return patiently(ctx, patience, func() (store.Value, error) { return e.cfg.Form.Decode(kv.key, kv.Value) })
 			})
 			for i, kv := range page {

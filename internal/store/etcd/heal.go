@@ -69,14 +69,15 @@ func (e *Engine) retry(ctx context.Context) {
 			return
 		case <-e.unreadables.noted:
 		}
-		for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
+		for pause := firstRetry; ; {
 			select {
 			case <-ctx.Done():
 				return
 			case <-e.unreadables.noted:
-				pause = firstRetry / 2
+				pause = firstRetry
 				continue
 			case <-time.After(pause):
+				pause = min(2*pause, longestRetry)
 			}
 			left, err := e.retryAll(ctx)
 			if err != nil && ctx.Err() == nil {
@@ -163,17 +164,19 @@ type decoded struct {
 // decodersAtOnce bounds the values that are decoded at once: each may wait for a key management service.
 const decodersAtOnce = 16
 
-// decodeEach decodes n values, some at once.
-func decodeEach(n int, decode func(i int) (store.Value, error)) []decoded {
-	all := make([]decoded, n)
+// decodeEach calls decode for each value of a page that is not of others, for some at once.
+func decodeEach(page []keyValue, decode func(i int) (store.Value, error)) []decoded {
+	all := make([]decoded, len(page))
 	var next atomic.Int64
 	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			all[i].value, all[i].err = decode(i)
+		for i := int(next.Add(1)) - 1; i < len(page); i = int(next.Add(1)) - 1 {
+			if page[i].key != "" {
+				all[i].value, all[i].err = decode(i)
+			}
 		}
 	}
 	var others sync.WaitGroup
-	for range min(n, decodersAtOnce) - 1 {
+	for range min(len(page), decodersAtOnce) - 1 {
 		others.Go(work)
 	}
 	work()

@@ -81,11 +81,9 @@ func (o *Ownership) For(ctx context.Context) *apply.Kind {
 // endpoint, does not change even if they are sent.
 func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
 	switch {
-	case sub == nil:
-		return o.main
-	case sub.Endpoint.WritesStatus():
+	case sub != nil && sub.Endpoint.WritesStatus():
 		return o.status[sub.Name]
-	case sub.Endpoint.WritesWhole():
+	case sub != nil && sub.Endpoint.WritesWhole():
 		return apply.Set{}
 	}
 	return o.main

@@ -1,11 +1,9 @@
 package doctor
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io/fs"
 	"net"
@@ -16,11 +14,8 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/client"
+	"github.com/capstan-dev/capstan/server/internal/status"
 )
-
-// soonEnded is the time before the end of a certificate from which on it is a finding. The server
-// renews its own a month before their end.
-const soonEnded = 7 * 24 * time.Hour
 
 // Role is the use of a certificate.
 type Role int
@@ -85,7 +80,7 @@ func (s *Subject) checkCertificate(c Certificate) (all []Finding) {
 	case err != nil:
 		return []Finding{problem("give the user of the server the right to read it", "%v", err)}
 	}
-	certificates := parseCertificates(text)
+	certificates := status.ParseCertificates(text)
 	if len(certificates) == 0 {
 		return []Finding{problem("restore it, or remove it: the server makes those that it needs", "%s has no certificate", c.File)}
 	}
@@ -108,27 +103,13 @@ func (s *Subject) checkCertificate(c Certificate) (all []Finding) {
 	return all
 }
 
-// parseCertificates are the certificates in a PEM text.
-func parseCertificates(text []byte) (all []*x509.Certificate) {
-	for rest := bytes.TrimSpace(text); len(rest) > 0; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return all
-		}
-		if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
-			all = append(all, cert)
-		}
-	}
-	return all
-}
-
 // checkTimes compares the times of a certificate with now.
 func checkTimes(file string, cert *x509.Certificate, now time.Time) []Finding {
 	switch left := cert.NotAfter.Sub(now); {
 	case left < 0:
 		return []Finding{problem("restart the server, which renews its own; replace a certificate of yours", "%s: the certificate of %s ended on %s",
 			file, nameOf(cert), cert.NotAfter.Format(time.DateOnly))}
-	case left < soonEnded:
+	case left < status.SoonEnded:
 		return []Finding{warning("replace it; the server renews its own while it runs", "%s: the certificate of %s ends on %s",
 			file, nameOf(cert), cert.NotAfter.Format(time.DateOnly))}
 	case now.Before(cert.NotBefore):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/capstan-dev/capstan/client"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/server/internal/status"
 )
 
 // Bounds of questions to the server.
@@ -35,13 +36,9 @@ func connect(ctx context.Context, s *Subject) (server *client.REST, url string, 
 		f.Check = "server"
 		return nil, "", []Finding{f}
 	}
-	config, _, err := client.LoadKubeconfig(file, "")
+	server, config, err := status.Dial(file)
 	if err != nil {
 		return fail("name another one with --kubeconfig", "%v", err)
-	}
-	config.Retries, config.UserAgent = -1, "capstan"
-	if server, err = client.NewREST(config); err != nil {
-		return fail("name another kubeconfig with --kubeconfig", "%s: %v", file, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
@@ -83,11 +80,8 @@ func checkReadiness(ctx context.Context, _ *Subject, server *client.REST) (all [
 	} else if err != nil {
 		return []Finding{problem("look into the log of the server", "/readyz: %v", err)}
 	}
-	for line := range strings.Lines(string(text)) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "[-]"); ok {
-			name, _, _ = strings.Cut(name, " failed")
-			all = append(all, problem("the log of the server says why: look for this name there", "the server is not ready: %s fails", name))
-		}
+	for _, name := range status.FailingChecks(text) {
+		all = append(all, problem("the log of the server says why: look for this name there", "the server is not ready: %s fails", name))
 	}
 	return all
 }

@@ -17,6 +17,7 @@ import (
 // Invariant: the texts in it are copies of bounded length, so that it keeps neither the
 // headers nor the bodies of requests in memory.
 type SlowLog struct {
+	most  int
 	least time.Duration
 
 	mu   ranks.Mutex[ranks.Leaf]
@@ -55,7 +56,7 @@ func NewSlowLog(most int, least time.Duration) *SlowLog {
 	if most <= 0 {
 		return nil
 	}
-	return &SlowLog{least: least, ring: make([]SlowRequest, 0, most)}
+	return &SlowLog{most: most, least: least}
 }
 
 // Least is the time from which a request is kept.
@@ -86,7 +87,7 @@ func (l *SlowLog) ended(r *Request, k *metrics.Key, took time.Duration) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.ring) < cap(l.ring) {
+	if len(l.ring) < l.most {
 		l.ring = append(l.ring, s)
 		return
 	}

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,6 +14,10 @@ import (
 
 	"github.com/capstan-dev/capstan/client"
 )
+
+// SoonEnded is the time before the end of a certificate from which on it stands out. The server renews its
+// own a month before their end.
+const SoonEnded = 7 * 24 * time.Hour
 
 // Certificate is the end of a certificate.
 type Certificate struct {
@@ -74,13 +79,22 @@ func endOf(file string) (end time.Time) {
 	if err != nil {
 		return end
 	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return end
+	if all := ParseCertificates(text); len(all) > 0 {
+		return all[0].NotAfter
 	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return end
+	return end
+}
+
+// ParseCertificates are the certificates in a PEM text that can be read.
+func ParseCertificates(text []byte) (all []*x509.Certificate) {
+	for rest := bytes.TrimSpace(text); len(rest) > 0; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return all
+		}
+		if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
+			all = append(all, cert)
+		}
 	}
-	return cert.NotAfter
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -39,16 +40,28 @@ type Reader struct {
 	last sample
 }
 
-// Open makes a reader by a kubeconfig. It does not connect. pki is the directory of the server's certificates, which may
-// be on another machine.
-func Open(kubeconfig, pki string) (*Reader, error) {
+// Dial makes the client of a kubeconfig, which tries each request once. It does not connect.
+func Dial(kubeconfig string) (*client.REST, client.Config, error) {
 	config, _, err := client.LoadKubeconfig(kubeconfig, "")
 	if err != nil {
-		return nil, err
+		return nil, config, err
 	}
 	config.Retries, config.UserAgent = -1, "capstan"
 	rest, err := client.NewREST(config)
-	return &Reader{rest: rest, host: config.Host, pki: pki, own: ofClient(config)}, err
+	if err != nil {
+		return nil, config, fmt.Errorf("%s: %w", kubeconfig, err)
+	}
+	return rest, config, nil
+}
+
+// Open makes a reader by a kubeconfig. It does not connect. pki is the directory of the server's certificates, which may
+// be on another machine.
+func Open(kubeconfig, pki string) (*Reader, error) {
+	rest, config, err := Dial(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{rest: rest, host: config.Host, pki: pki, own: ofClient(config)}, nil
 }
 
 // Close closes the connections.
@@ -70,12 +83,7 @@ func (r *Reader) Read(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	s.Ready = bytes.HasSuffix(bytes.TrimSpace(text), []byte("check passed"))
-	for line := range strings.Lines(string(text)) {
-		if name, ok := strings.CutPrefix(line, "[-]"); ok {
-			name, _, _ = strings.Cut(name, " failed")
-			s.Failing = append(s.Failing, strings.TrimSpace(name))
-		}
-	}
+	s.Failing = FailingChecks(text)
 	s.Certificates = slices.Concat(serving(ctx, r.host), r.own, inDirectory(r.pki))
 	if text, err = r.get(ctx, s, "/metrics"); err != nil || text == nil {
 		return s, err
@@ -89,6 +97,17 @@ func (r *Reader) Read(ctx context.Context) (*Status, error) {
 	s.Figures = now.since(r.last)
 	r.last = now
 	return s, nil
+}
+
+// FailingChecks are the names of the checks that fail, by an answer of /readyz?verbose.
+func FailingChecks(text []byte) (names []string) {
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(line, "[-]"); ok {
+			name, _, _ = strings.Cut(name, " failed")
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	return names
 }
 
 // mostBytes bounds an answer.
