@@ -76,6 +76,8 @@ func (e *Engine) watch(ctx context.Context) error {
 			return errCompacted
 		case err != nil:
 			return cmp.Or(context.Cause(ctx), err)
+		case r.Created && e.health.awaitsKey():
+			continue // at the value at which the last watch ended
 		case r.IsProgressNotify():
 			e.replica.Advance(uint64(r.Header.Revision))
 		case len(r.Events) > 0:
@@ -293,6 +295,13 @@ func (h *health) fail(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.failed = err
+}
+
+// awaitsKey reports whether the replica waits for the key of a value.
+func (h *health) awaitsKey() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return errors.As(h.failed, new(*store.KeyError))
 }
 
 func (h *health) failure() error {
