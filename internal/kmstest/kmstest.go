@@ -105,7 +105,7 @@ func fail(w http.ResponseWriter, code int, words string) {
 	w.Header().Set("Grpc-Message", words)
 }
 
-// annotation is what it has to be told when it decrypts, v2, as a field of the map of annotations.
+// annotation is the map of annotations that a question for the decryption of a key of v2 needs: a.b is c.
 const annotation = "\x0a\x03a.b\x12\x01c"
 
 // invalid is the code of gRPC for a question that is wrong.
