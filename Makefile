@@ -264,6 +264,11 @@ release-baseline: ## Make the documents those of the release VERSION=1.26, which
 REFERENCE := $(CURDIR)/.tmp/reference
 DIFFER := $(CURDIR)/.tmp/differ
 
+RELEASES ?= 1.25.16 1.26.15 1.27.16 1.28.15 1.29.15 1.30.14 1.31.14 1.32.13 1.33.13 1.34.9 1.35.6 1.36.3
+.PHONY: facts
+facts: ## Write what Kubernetes has served in each release from 1.25 on, read from its Go modules, as tables for tests (RELEASES)
+	go run ./tools/facts generator/internal/facts/testdata/releases $(RELEASES)
+
 .PHONY: differ
 differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to kube-apiserver 1.25 and to this server, and list what differs (MIXED=1: to a mix of both kinds on one etcd)
 	go -C tools/differ build -o $(TOOLS)/differ .

@@ -48,7 +48,7 @@ var notDrawn = []string{"explorer", "openapi", "schemas", "client", "gen/client"
 	"generator", "generator/*", "generator/*/*", "internal/sbom", "internal/storetest", "internal/storetest/*", "internal/authztest",
 	"internal/streamtest", "internal/history", "internal/lint",
 	"internal/measured", "internal/etcdtest", "internal/etcdtest/member", "internal/balancer", "internal/kmstest", "internal/docpage",
-	"server/internal/harness", "server/internal/identity", "server/internal/reference", "tools/bench/*"}
+	"server/internal/harness", "server/internal/identity", "server/internal/reference", "tools/bench/*", "tools/facts"}
 
 func in(folder string, names ...string) (packages []string) {
 	for _, name := range names {

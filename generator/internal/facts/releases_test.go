@@ -1,0 +1,83 @@
+package facts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The tables of testdata/releases have what each release from 1.25 on served; make facts writes them.
+
+// ofRelease are the rows of a table that are true in the release of a minor number.
+func ofRelease(t *testing.T, name string, minor int) (rows []row) {
+	t.Helper()
+	for _, r := range table(t, "releases/"+name) {
+		if slices.ContainsFunc(r.list("releases"), func(s string) bool {
+			from, to, ok := strings.Cut(s, "-")
+			if !ok {
+				to = from
+			}
+			first, err1 := strconv.Atoi(from)
+			last, err2 := strconv.Atoi(to)
+			if err1 != nil || err2 != nil {
+				t.Fatalf("%s.tsv has the releases %q", name, s)
+			}
+			return first <= minor && minor <= last
+		}) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// folders are the folders of groups whose types the releases keep in folders of other names.
+var folders = map[string]string{"rbac": "rbac.authorization", "flowcontrol": "flowcontrol.apiserver", "apiserverinternal": "internal.apiserver"}
+
+// typeID is the ID of a type in the documents.
+func typeID(name string) string {
+	folder, rest, _ := strings.Cut(name, "/")
+	if own, ok := folders[folder]; ok {
+		folder = own
+	}
+	return folder + "/" + rest
+}
+
+// TestReleasesBegin compares the oldest release of the tables with the facts of 1.25, which come from another
+// source: the types of Go, as they are linked into a program.
+func TestReleasesBegin(t *testing.T) {
+	const suffix = "k8s.io"
+	types, seen, found := factTypes(t, suffix), map[string]bool{}, 0
+	for _, r := range ofRelease(t, "fields", 25) {
+		id := typeID(r["type"])
+		if _, ok := types[id]; !ok {
+			continue // not a part of a body: pkg/version.Info
+		}
+		if (r["field"] == "kind" || r["field"] == "apiVersion") && r["number"] == "-" {
+			continue // of each kind, and not in its binary form
+		}
+		seen[id] = true
+		members := factMembers(types, id, suffix)
+		i := slices.IndexFunc(members, func(m member) bool { return m.name == r["field"] })
+		if i < 0 {
+			t.Errorf("%s has no field %s", id, r["field"])
+			continue
+		}
+		m := members[i]
+		found++
+		for _, c := range []struct{ what, release, fact string }{
+			{"required", r["required"], yes(m.required)}, {"list type", r["list_type"], m.listType}, {"map type", r["map_type"], m.mapType},
+			{"keys", r["list_map_keys"], m.listKeys}, {"patch strategy", r["patch_strategy"], m.patchStrategy}, {"merge key", r["patch_merge_key"], m.patchMergeKey},
+		} {
+			if c.release != c.fact {
+				t.Errorf("%s.%s: %s is %q in the release and %q in the facts", id, r["field"], c.what, c.release, c.fact)
+			}
+		}
+		if r["number"] != "-" && m.outer == "-" && r["number"] != m.number {
+			t.Errorf("%s.%s has the number %s in the release and %s in the facts", id, r["field"], r["number"], m.number)
+		}
+	}
+	if found < 1700 {
+		t.Errorf("only %d fields of %d types were compared", found, len(seen))
+	}
+}
