@@ -174,8 +174,9 @@ func (s *scaffoldOf) moduleFiles() map[string]string {
 		"go.mod": "go.mod.tmpl", "main.go": "main.go.tmpl", "hooks/hooks.go": "hooks.go.tmpl", "server_test.go": "server_test.go.tmpl",
 		"README.md": "README.md.tmpl", "Makefile": "Makefile.tmpl", ".github/workflows/ci.yml": "ci.yml.tmpl",
 		".gitignore": "gitignore.tmpl", ".gitattributes": "gitattributes.tmpl", compat.Released + "/release.yaml": "released.yaml.tmpl",
-		".vscode/settings.json": "settings.json.tmpl", ".vscode/extensions.json": "extensions.json.tmpl",
-		s.groupFile(): "group.yaml.tmpl", s.schemaFile(): "kind.yaml.tmpl", strings.TrimSuffix(s.schemaFile(), ".yaml") + "Restart.yaml": "restart.yaml.tmpl",
+		".vscode/settings.json": "settings.json.tmpl", ".vscode/tasks.json": "tasks.json.tmpl",
+		".vscode/extensions.json": "extensions.json.tmpl",
+		s.groupFile():             "group.yaml.tmpl", s.schemaFile(): "kind.yaml.tmpl", strings.TrimSuffix(s.schemaFile(), ".yaml") + "Restart.yaml": "restart.yaml.tmpl",
 		"examples/" + strings.ToLower(s.Kind) + ".yaml": "example.yaml.tmpl",
 	}
 }
