@@ -166,12 +166,12 @@ OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
 PROMETHEUS := $(CLIENTS)/debian/usr/bin/prometheus
 NODE_CLIENT := $(CLIENTS)/node/node_modules/.package-lock.json
 # The JavaScript client, two validators of OpenAPI, a generator of TypeScript from it, its client, and the compiler.
-NODE_PACKAGES := @kubernetes/client-node@1.4.0 @apidevtools/swagger-parser@12.1.0 @redocly/cli@2.14.0 openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 @types/node@20.19.0
+NODE_PACKAGES := @kubernetes/client-node@1.4.0 @apidevtools/swagger-parser@12.1.0 @redocly/cli@2.14.0 openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 @types/node@20.19.0 yaml-language-server@1.25.0
 
 .PHONY: test-clients
-test-clients: $(OLD_KUBECTL) $(NODE_CLIENT) $(PROMETHEUS) ## Run Debian's kubectl 1.20 and Prometheus, the JavaScript client, and TypeScript made of the OpenAPI documents (needs apt-get, dpkg, node, npm)
+test-clients: $(OLD_KUBECTL) $(NODE_CLIENT) $(PROMETHEUS) ## Run Debian's kubectl 1.20 and Prometheus, the JavaScript client, the language server of editors, and TypeScript made of the OpenAPI documents (needs apt-get, dpkg, node, npm)
 	CAPSTAN_OLD_KUBECTL=$(OLD_KUBECTL) CAPSTAN_NODE_CLIENT=$(CLIENTS)/node CAPSTAN_PROMETHEUS=$(dir $(PROMETHEUS)) \
-	  go -C internal/e2e test -count 1 -timeout 40m -v -run '^(TestOldKubectl|TestNodeClient|TestTypeScriptClient|TestPrometheus|TestDashboard)$$' .
+	  go -C internal/e2e test -count 1 -timeout 40m -v -run '^(TestOldKubectl|TestNodeClient|TestEditor|TestTypeScriptClient|TestPrometheus|TestDashboard)$$' .
 
 # The package is taken apart, not installed. dpkg keeps the times of its files.
 $(OLD_KUBECTL):

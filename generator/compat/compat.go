@@ -24,7 +24,7 @@ type Finding struct {
 }
 
 // Text is the finding in a line, without position and level.
-func (f Finding) Text() string { return f.Element + " " + f.What }
+func (f Finding) Text() string { return strings.TrimSpace(f.Element + " " + f.What) }
 
 func (f Finding) String() string {
 	pos := schema.Position{File: f.File, Line: f.Line}
@@ -36,6 +36,7 @@ type Counts struct{ Resources, Fields, Rules int }
 
 // Report is the result of a comparison.
 type Report struct {
+	Tool     string    // the program that checked, if that is not the gate: "capstan-gen lint"
 	Old, New string    // names of the sides
 	Findings []Finding // by file and line
 	Accepted []Finding // those that the accepted findings name

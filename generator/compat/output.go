@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -45,6 +46,9 @@ func (r *Report) Summary() string {
 	text := fmt.Sprintf("%d errors, %d warnings", r.count(Error), r.count(Warning))
 	if len(r.Accepted) > 0 {
 		text += fmt.Sprintf(", %d accepted", len(r.Accepted))
+	}
+	if r.Tool != "" {
+		return text
 	}
 	return text + fmt.Sprintf("; %d resources, %d fields, %d rules compared", r.Counts.Resources, r.Counts.Fields, r.Counts.Rules)
 }
@@ -136,13 +140,13 @@ func (r *Report) sarif(w io.Writer) error {
 	type object = map[string]any
 	level := map[Level]string{Error: "error", Warning: "warning", Note: "note"}
 	var rules, results []object
-	for _, rule := range Rules() {
+	for _, rule := range r.rules() {
 		rules = append(rules, object{"id": rule.ID, "shortDescription": object{"text": rule.Why}, "help": object{"text": rule.Mend},
 			"defaultConfiguration": object{"level": level[rule.Level]}})
 	}
 	results = []object{}
 	for _, f := range slices.Concat(r.Findings, r.Accepted) {
-		result := object{"ruleId": f.Rule, "level": level[f.Level], "message": object{"text": f.Text() + ": " + f.Why + "; " + f.Mend},
+		result := object{"ruleId": f.Rule, "level": level[f.Level], "message": object{"text": f.message()},
 			"partialFingerprints": object{"element/v1": f.Rule + " " + f.Element},
 			"locations":           []object{{"physicalLocation": object{"artifactLocation": object{"uri": f.File}, "region": object{"startLine": max(f.Line, 1)}}}}}
 		if slices.Contains(r.Accepted, f) {
@@ -153,7 +157,33 @@ func (r *Report) sarif(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(object{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
-		"runs": []object{{"tool": object{"driver": object{"name": "capstan-gen compat", "rules": rules}}, "results": results}}})
+		"runs": []object{{"tool": object{"driver": object{"name": cmp.Or(r.Tool, "capstan-gen compat"), "rules": rules}}, "results": results}}})
+}
+
+// rules are those that the program checks; of one that is not the gate, those that found something.
+func (r *Report) rules() []Rule {
+	if r.Tool == "" {
+		return Rules()
+	}
+	found := []Rule{}
+	for _, f := range slices.Concat(r.Findings, r.Accepted) {
+		if !slices.ContainsFunc(found, func(known Rule) bool { return known.ID == f.Rule }) {
+			found = append(found, Rule{ID: f.Rule, Level: f.Level, Why: cmp.Or(f.Why, f.Rule), Mend: f.Mend})
+		}
+	}
+	return found
+}
+
+// message is the finding with its reason and remedy, as far as it has them.
+func (f Finding) message() string {
+	text := f.Text()
+	if f.Why != "" {
+		text += ": " + f.Why
+	}
+	if f.Mend != "" {
+		text += "; " + f.Mend
+	}
+	return text
 }
 
 // github has the commands that GitHub shows as annotations.
@@ -163,7 +193,7 @@ func (r *Report) github(w io.Writer) error {
 	command := map[Level]string{Error: "error", Warning: "warning", Note: "notice"}
 	for _, f := range r.Findings {
 		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,title=%s::%s\n", command[f.Level], property.Replace(f.File), max(f.Line, 1),
-			property.Replace(f.Rule), message.Replace(f.Text()+": "+f.Why+"; "+f.Mend)); err != nil {
+			property.Replace(f.Rule), message.Replace(f.message())); err != nil {
 			return err
 		}
 	}

@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
 // Released is the folder of the last release's documents, below the root of a project.
@@ -42,6 +44,9 @@ func numbers(version string) (major, minor int) {
 	minor, _ = strconv.Atoi(strings.TrimRight(parts[1], "+"))
 	return major, minor
 }
+
+// None reports whether there was no release yet: v0.0.0, which serves nothing.
+func (r Release) None() bool { return r.Version == "v0.0.0" && len(r.Served) == 0 }
 
 func (r Release) major() int { major, _ := numbers(r.Version); return major }
 func (r Release) minor() int { _, minor := numbers(r.Version); return minor }
@@ -89,7 +94,7 @@ func ReadRelease(dir string) (*Release, error) {
 	d := yaml.NewDecoder(file)
 	d.KnownFields(true)
 	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("%s: %s; write it with make release-baseline", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, fmt.Errorf("%s: %s; write it with release-baseline --version VERSION", path, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("%s:1: %w", path, err)
@@ -115,6 +120,12 @@ func (r *Release) check() error {
 	return nil
 }
 
+// sameForm is equal for versions in the same form: v1.2.3, or 1.2.
+func sameForm(version string) string {
+	form, _, _ := strings.Cut(version, ".")
+	return strings.Trim(form, "0123456789") + strings.Repeat(".", strings.Count(version, "."))
+}
+
 func versionText(v string) bool {
 	parts := strings.Split(strings.TrimPrefix(v, "v"), ".")
 	for _, p := range parts {
@@ -135,7 +146,7 @@ func Baseline(root string, today time.Time) (*Surface, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%s:1: there is no release to compare %s with; write one with make release-baseline VERSION=…",
+		return nil, fmt.Errorf("%s:1: there is no release to compare %s with; take it from version control, or write one with release-baseline --version VERSION",
 			Released+"/"+releaseFile, list(servedDirs(now)))
 	}
 	if err != nil {
@@ -143,6 +154,15 @@ func Baseline(root string, today time.Time) (*Surface, error) {
 	}
 	if release.date().After(today.AddDate(0, 0, 1)) {
 		return nil, fmt.Errorf("%s:1: the release %s is of %s, in the future; set the clock, or the date", Released+"/"+releaseFile, release.Version, release.Date)
+	}
+	if release.None() {
+		now, err := load.Load(root)
+		if err != nil {
+			return nil, err
+		}
+		nothing := surfaceOf(&model.Model{Profile: now.Profile})
+		nothing.Name, nothing.Release = "nothing, before the first release", release
+		return nothing, nil
 	}
 	old, err := Documents(dir)
 	if err != nil {
@@ -167,9 +187,9 @@ func (s *Surface) complete(file string) error {
 	}
 	switch {
 	case len(missing) > 0:
-		return fmt.Errorf("%s:1: the baseline is not complete: %s served %s, whose documents are missing; take them from version control, or write the baseline anew with make release-baseline VERSION=…", file, s.Release.Version, list(missing))
+		return fmt.Errorf("%s:1: the baseline is not complete: %s served %s, whose documents are missing; take them from version control, or write the baseline anew with release-baseline --version VERSION", file, s.Release.Version, list(missing))
 	case len(unnamed) > 0:
-		return fmt.Errorf("%s:1: the baseline does not say when %s was served first; write it anew with make release-baseline VERSION=…", file, list(unnamed))
+		return fmt.Errorf("%s:1: the baseline does not say when %s was served first; write it anew with release-baseline --version VERSION", file, list(unnamed))
 	}
 	return nil
 }
@@ -181,115 +201,4 @@ func servedDirs(s *Surface) (dirs []string) {
 		}
 	}
 	return dirs
-}
-
-// WriteBaseline replaces the released documents of a project by the present ones, as a
-// release. The old ones stay until the new ones are complete.
-func WriteBaseline(root, version string, date time.Time) error {
-	now, err := Documents(root)
-	if err != nil {
-		return err
-	}
-	release := &Release{Version: version, Date: date.Format(dateForm), Served: map[string]string{}, Deprecated: map[string]string{}}
-	dir := filepath.Join(root, filepath.FromSlash(Released))
-	old, err := ReadRelease(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if old != nil && versionText(version) && (Release{Version: version}).before(old.Version) {
-		return fmt.Errorf("%s/%s:1: the last release is %s, which is later than %s; write the version of the next one", Released, releaseFile, old.Version, version)
-	}
-	if old != nil {
-		release.Earlier = slices.Insert(slices.Clone(old.Earlier), 0, struct{ Version, Date string }{old.Version, old.Date})
-		release.Earlier = slices.DeleteFunc(release.Earlier, func(e struct{ Version, Date string }) bool { return e.Version == version })
-	}
-	if err := release.check(); err != nil {
-		return err
-	}
-	counts := Compare(now, now, Options{}).Counts
-	release.Resources, release.Fields, release.Rules = counts.Resources, counts.Fields, counts.Rules
-	for _, v := range now.versions {
-		if !v.Served {
-			continue
-		}
-		release.Served[v.Dir] = version
-		if old != nil && old.Served[v.Dir] != "" {
-			release.Served[v.Dir] = old.Served[v.Dir]
-		}
-		for _, r := range v.resources {
-			key := v.Dir + "/" + r.Plural
-			if r.DeprecatedSince == "" {
-				continue
-			}
-			if release.Deprecated[key] = cmpVersion(r.DeprecatedSince, version); old != nil && old.Deprecated[key] != "" {
-				release.Deprecated[key] = old.Deprecated[key]
-			} else if old == nil {
-				release.Deprecated[key] = r.DeprecatedSince // the documents are all that is known
-			}
-		}
-	}
-	return replaceBaseline(root, dir, release)
-}
-
-// replaceBaseline writes the folder next to its place, and moves it there.
-func replaceBaseline(root, dir string, release *Release) (err error) {
-	if err := os.MkdirAll(filepath.Join(root, ".tmp"), 0o755); err != nil {
-		return err
-	}
-	scratch, err := os.MkdirTemp(filepath.Join(root, ".tmp"), "baseline-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	fresh := filepath.Join(scratch, "new")
-	for _, name := range []string{"openapi", "schemas"} {
-		if err := copyDocuments(filepath.Join(root, name), filepath.Join(fresh, name)); err != nil {
-			return err
-		}
-	}
-	text, err := yaml.Marshal(release)
-	if err != nil {
-		return err
-	}
-	head := "# The released documents, which make compat compares with. Written by make release-baseline.\n"
-	if err := os.WriteFile(filepath.Join(fresh, releaseFile), append([]byte(head), text...), 0o644); err != nil {
-		return err
-	}
-	if _, err := Documents(fresh); err != nil {
-		return fmt.Errorf("the copied documents cannot be read:\n%w", err)
-	}
-	if err := os.Rename(dir, filepath.Join(scratch, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(fresh, dir); err != nil {
-		return errors.Join(err, os.Rename(filepath.Join(scratch, "old"), dir))
-	}
-	return nil
-}
-
-// copyDocuments copies the YAML files of a folder, without examples and releases.
-func copyDocuments(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if rel == "released" || rel == "examples" {
-				return filepath.SkipDir
-			}
-			return os.MkdirAll(filepath.Join(to, rel), 0o755)
-		}
-		if filepath.Ext(path) != ".yaml" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, rel), text, 0o644)
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,7 +108,14 @@ func TestBaseline(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	expect(open(), "there is no release to compare shop/v1, shop/v1alpha1, shop/v1beta1 with; write one with make release-baseline")
+	expect(open(), "there is no release to compare shop/v1, shop/v1alpha1, shop/v1beta1 with; take it from version control, or write one with release-baseline --version VERSION")
+	none := filepath.Join(root, filepath.FromSlash(Released), "release.yaml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(none), 0o700), os.WriteFile(none, []byte("version: v0.0.0\ndate: 2020-01-01\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if nothing, err := Baseline(root, day); err != nil || !nothing.Release.None() {
+		t.Errorf("before the first release: %v", err)
+	}
 	if err := WriteBaseline(root, "1.5", day.AddDate(0, -6, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +130,7 @@ func TestBaseline(t *testing.T) {
 	if err != nil || r.Version != "1.6" || len(r.Earlier) != 1 || r.Earlier[0].Version != "1.5" || r.Served["shop/v1"] != "1.5" || r.Deprecated["shop/v1beta1/orders"] != "1.3" || r.Resources != 5 {
 		t.Errorf("release %+v, error %v", r, err)
 	}
+	expect(WriteBaseline(root, "v1.7.0", day), "the last release is 1.6: write v1.7.0 in the same form")
 	expect(WriteBaseline(root, "next", day), "is not a version")
 	expect(WriteBaseline(root, "1.4", day), "the last release is 1.6, which is later than 1.4")
 	change := func(name, old, text string) {

@@ -49,11 +49,12 @@ func (c *comparison) resource(v *version, old *model.Resource, in *version) {
 		c.switches(u, path, old, now)
 	}
 	c.storage(u, path, v, old, now)
+	renamed := c.restored(old, now)
 	if c.both(facetColumns) && old.Stored == now.Stored {
-		c.columns(u, path, old, now)
+		c.columns(u, path, old, now, renamed)
 	}
 	if c.both(facetSelectors) {
-		c.selectors(u, path, old, now)
+		c.selectors(u, path, old, now, renamed)
 	}
 	if was, is := c.old.kinds[typeID(old.Type)], c.now.kinds[typeID(now.Type)]; c.both(facetGo) && was != nil && is != nil && was.id != is.id {
 		c.shapes(was.shape, is.shape, path)
@@ -211,10 +212,29 @@ func (c *comparison) readable(u use, v *version, now *model.Resource) {
 	}
 }
 
+// restored are the fields that have other names in the version in which objects are stored now: columns and
+// field labels have their paths in the stored version.
+func (c *comparison) restored(old, now *model.Resource) model.Renaming {
+	was, is := lifeOf(old), lifeOf(now)
+	if was.StorageVersion == is.StorageVersion || was.Type == nil || is.Type == nil {
+		return nil
+	}
+	return model.Renames(model.Side{Of: was.Type, Within: c.old.within()}, model.Side{Of: is.Type, Within: c.now.within()})
+}
+
+// within are the group versions of a side.
+func (s *Surface) within() (all []*model.GroupVersion) {
+	for _, v := range s.versions {
+		all = append(all, v.GroupVersion)
+	}
+	return all
+}
+
 // columns compares the columns of tables.
-func (c *comparison) columns(u use, path string, old, now *model.Resource) {
+func (c *comparison) columns(u use, path string, old, now *model.Resource, renamed model.Renaming) {
 	last := -1
 	for _, was := range old.Columns {
+		was.Path, was.Shows = renamed.In(was.Path), renamed.In(was.Shows)
 		i := slices.IndexFunc(now.Columns, func(o model.Column) bool { return o.Name == was.Name })
 		if i < 0 {
 			c.find(u, "resource-column-removed", now.Pos, path, "no longer has the column %s", was.Name)
@@ -237,14 +257,14 @@ func (c *comparison) columns(u use, path string, old, now *model.Resource) {
 }
 
 // selectors compares the fields that a selector may name.
-func (c *comparison) selectors(u use, path string, old, now *model.Resource) {
+func (c *comparison) selectors(u use, path string, old, now *model.Resource, renamed model.Renaming) {
 	for _, was := range old.Selectable {
 		i := slices.IndexFunc(now.Selectable, func(o model.Selectable) bool { return o.Name == was.Name })
 		if i < 0 {
 			c.find(u, "resource-field-label-removed", now.Pos, path, "no longer has the field label %s", was.Name)
 			continue
 		}
-		if before, after := selects(was, old), selects(now.Selectable[i], now); before != after {
+		if before, after := renamed.In(selects(was, old)), selects(now.Selectable[i], now); before != after {
 			c.find(u, "resource-field-label-changed", now.Selectable[i].Pos, path, "selected %s by %s and selects %s", was.Name, before, after)
 		}
 	}

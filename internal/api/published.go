@@ -27,12 +27,21 @@ type Documents struct {
 type Document struct {
 	Path   string // "apis/apps/v1"; "" for the document of the second version
 	JSON   Packed // a line for each member of paths, definitions and schemas
-	Binary Packed // the protobuf form; "" where there is none
+	Binary Packed // the protobuf form; "" where it is made of the JSON, or there is none
 	Hash   string // SHA-512 of the JSON text in upper-case hexadecimal
 }
 
 // Packed is a text in the form of gzip, in which most clients receive it as it is.
 type Packed string
+
+// Pack packs a text.
+func Pack(text string) Packed {
+	var packed strings.Builder
+	z := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(z, text) // a builder takes everything
+	_ = z.Close()
+	return Packed(packed.String())
+}
 
 // Size is the number of bytes of the text.
 func (p Packed) Size() int {

@@ -35,7 +35,6 @@ func newAPI(t *testing.T, args ...string) string {
 	t.Helper()
 	dir, root := filepath.Join(t.TempDir(), "fleet"), must[string](t)(filepath.Abs(filepath.Join("..", "..")))
 	runIn(t, "", capstanGen(t), append([]string{"new", "api", "fleet.example.com", "--kind", "Truck", "--dir", dir, "--capstan", root}, args...)...)
-	runIn(t, dir, "go", "mod", "tidy")
 	return dir
 }
 
@@ -296,7 +295,7 @@ func followsDocuments(t *testing.T, dir string) {
 	const trucks = "/apis/fleet.example.com/v1beta1/namespaces/default/trucks"
 	ask(http.MethodPost, trucks, `{"metadata":{"name":"kept"},"spec":{"size":3}}`, `"color":"Blue"`)
 	edit("default: Blue", "default: Bleu")
-	for deadline := time.Now().Add(devLimit); !strings.Contains(log.String(), "Truck.yaml:20: the default of color does not fit"); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(devLimit); !strings.Contains(log.String(), "Truck.yaml:21: the default of color does not fit"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the mistake is not shown\n%s", log.String())
 		}

@@ -79,3 +79,6 @@ const (
 
 // LinkConversions links rows to those of their storage versions.
 func LinkConversions(groups []*GroupVersion) { api.LinkConversions(groups) }
+
+// Pack packs a published document.
+func Pack(text string) Packed { return api.Pack(text) }

@@ -38,7 +38,7 @@ func newRoot(root string) *cobra.Command {
 	all := &cobra.Command{
 		Use:           "capstan-gen",
 		Short:         "Designs an API: from documents to its server, its clients and its next version",
-		Long:          "Designs an API: from documents to its server, its clients and its next version.\nCommands work on openapi/ and schemas/ in the working directory.",
+		Long:          "Designs an API: from documents to its server, its clients and its next version.\nCommands work on openapi/ and schemas/ in the working directory.\nThey end with 0; with 1 when the gate, the house rules or another check say no; with 2 when the command line, the documents or other input are wrong.",
 		Version:       buildinfo.Read().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -46,31 +46,25 @@ func newRoot(root string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	all.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return suggest.Flag(cmd.Flags(), err) })
-	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newNew(root), newDocs(root), newChanges(root), newLint(root), newExplain(root),
-		newDev(root), newImport(root), newExport(root), newKeys())
+	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newRelease(root), newNew(root), newDocs(root), newChanges(root), newLint(root), newExplain(root),
+		newDev(root), newImport(root), newExport(root), newKeys(), newPromote(root))
 	return all
 }
 
 func newGenerate(root string) *cobra.Command {
-	return &cobra.Command{
+	var format string
+	c := &cobra.Command{
 		Use: "generate", Short: "Make gen/ and internal/gen/ from the documents", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return generate(root, emitters(), cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
+			if format == "human" {
+				return generate(root, emitters(), out)
+			}
+			return reported(out, format, "capstan-gen generate", generate(root, emitters(), io.Discard))
+		},
 	}
-}
-
-// newCompat and newBaseline read their flags themselves.
-func newCompat(root string) *cobra.Command {
-	return &cobra.Command{
-		Use: "compat [OLD [NEW]]", Short: "List what breaks clients of another state of the API, by default the last release", DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return compatCommand(root, args, cmd.OutOrStdout()) },
-	}
-}
-
-func newBaseline(root string) *cobra.Command {
-	return &cobra.Command{
-		Use: "release-baseline --version VERSION", Short: "Copy the documents to openapi/released, at a release", DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return releaseBaseline(root, args, cmd.OutOrStdout()) },
-	}
+	formatFlag(c, &format)
+	return c
 }
 
 func newDocs(root string) *cobra.Command {

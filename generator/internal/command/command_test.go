@@ -133,25 +133,31 @@ func newModule(t *testing.T, edits [][3]string) (root string) {
 		t.Fatal(err)
 	}
 	for _, e := range edits {
-		path := filepath.Join(root, filepath.FromSlash(e[0]))
-		text := e[2]
-		if e[1] != "" {
-			was, err := os.ReadFile(path)
-			if err != nil || !strings.Contains(string(was), e[1]) {
-				t.Fatalf("%s does not hold %q: %v", e[0], e[1], err)
-			}
-			text = strings.Replace(string(was), e[1], e[2], 1)
-		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		if text == "" {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
-		}
+		edit(t, root, e)
 	}
 	return root
+}
+
+// edit changes a file below root: a text becomes another one, or the file is all of the new, and goes if that is "".
+func edit(t *testing.T, root string, e [3]string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(e[0]))
+	text := e[2]
+	if e[1] != "" {
+		was, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(was), e[1]) {
+			t.Fatalf("%s does not hold %q: %v", e[0], e[1], err)
+		}
+		text = strings.Replace(string(was), e[1], e[2], 1)
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if text == "" {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // readFiles has the text of each file below a folder.
@@ -285,10 +291,13 @@ func TestCommands(t *testing.T) {
 	}{
 		{[]string{"generat"}, `unknown command "generat" for "capstan-gen"; did you mean generate?`},
 		{[]string{"new", "knd"}, `unknown command "knd" for "capstan-gen new"; did you mean kind?`},
-		{[]string{"lint", "--formt"}, "unknown flag --formt; see --help"},
+		{[]string{"lint", "--formt"}, "unknown flag --formt; did you mean --format?"},
 		{[]string{"compat", "x", "."}, "x: there is no such file or folder; write a folder, a file, release, git:REVISION or a URL"},
 		{[]string{"compat", ".", ".", "x"}, `compat takes two sides: remove ["x"]`},
-		{[]string{"release-baseline"}, "release-baseline needs --version, like --version 1.26, and nothing else"},
+		{[]string{"lint", "--format", "xml"}, `there is no format "xml"; write one of human, json, junit, sarif, github`},
+		{[]string{"promote", "storag", "v1"}, `unknown command "storag" for "capstan-gen promote"; did you mean storage?`},
+		{[]string{"release", "1.0"}, `"1.0" is not the version of a release: write one like v0.1.0 (make release VERSION=v0.1.0)`},
+		{[]string{"release-baseline"}, "release-baseline needs --version, like --version 1.26"},
 	} {
 		if err := Run(t.TempDir(), c.args, &bytes.Buffer{}); err == nil || err.Error() != c.want {
 			t.Errorf("%v: error %v, want %s", c.args, err, c.want)

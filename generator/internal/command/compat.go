@@ -3,31 +3,17 @@ package command
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/generator/compat"
 )
-
-// compatUsage is the help of the command.
-const compatUsage = `capstan-gen compat [flags] [OLD [NEW]]
-
-Lists the changes between two states of an API that break clients, stored objects or
-promises. OLD is the last release by default, NEW the documents in the working directory.
-Each is one of
-  release, release:1.25    openapi/released
-  git:v1.2                 the documents in a revision
-  a folder                 with openapi/ and schemas/
-  a file                   custom resource definitions, or an OpenAPI 3 document
-  https://host:6443        a running server, with --kubeconfig
-It ends with 0 if nothing breaks, 1 if something does, 2 if a side cannot be read.
-`
 
 // verdict is an error about right input: the command has done its work, and the answer is no.
 type verdict struct{ error }
@@ -44,31 +30,57 @@ func codeOf(err error) int {
 	return 2
 }
 
-// compatCommand compares two sides.
-func compatCommand(root string, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("compat", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() { _, _ = fmt.Fprint(out, compatUsage+"\n"); flags.PrintDefaults() }
-	format := flags.String("format", "human", "form of the report: "+strings.Join(compat.Formats(), ", "))
-	config := flags.String("config", "", "file with levels of rules and accepted findings; compat.yaml if it exists")
-	release := flags.String("release", "", "version that the new side will have; the next minor one after the old side")
-	kubeconfig := flags.String("kubeconfig", "", "kubeconfig with the credentials for servers")
-	kubecontext := flags.String("context", "", "context of the kubeconfig")
-	rules := flags.Bool("rules", false, "list the rules")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return err
+// newCompat is the command that compares two sides.
+func newCompat(root string) *cobra.Command {
+	g := gate{root: root}
+	var rules bool
+	c := &cobra.Command{
+		Use: "compat [OLD [NEW]]", Short: "List what breaks clients of another state of the API, by default the last release", Args: twoSides,
+		Long: `Lists the changes between two states of an API that break clients, stored objects or
+promises. OLD is the last release by default, NEW the documents in the working directory.
+Each is one of
+
+    release, release:1.25    openapi/released
+    git:v1.2                 the documents in a revision
+    a folder                 with openapi/ and schemas/
+    a file                   custom resource definitions, or an OpenAPI 3 document
+    https://host:6443        a running server, with --kubeconfig
+
+It ends with 0 if nothing breaks, 1 if something does, 2 if a side cannot be read.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if rules {
+				return listRules(cmd.OutOrStdout())
+			}
+			return g.compare(cmd.OutOrStdout(), args)
+		},
 	}
-	if *rules {
-		return listRules(out)
+	formatFlag(c, &g.format)
+	c.Flags().StringVar(&g.config, "config", "", "file with levels of rules and accepted findings; compat.yaml if it exists")
+	c.Flags().StringVar(&g.release, "release", "", "version that the new side will have; the next minor one after the old side")
+	c.Flags().StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig with the credentials for servers")
+	c.Flags().StringVar(&g.context, "context", "", "context of the kubeconfig")
+	c.Flags().BoolVar(&rules, "rules", false, "list the rules")
+	return c
+}
+
+func twoSides(_ *cobra.Command, sides []string) error {
+	if len(sides) > 2 {
+		return fmt.Errorf("compat takes two sides: remove %q", sides[2:])
 	}
-	source := compat.Source{Root: root, Kubeconfig: *kubeconfig, Context: *kubecontext, Now: time.Now().UTC()}
-	report, err := compareSides(source, flags.Args(), *config, *release)
+	return nil
+}
+
+// gate is a comparison with its options.
+type gate struct{ root, format, config, release, kubeconfig, context string }
+
+// compare compares two sides and writes the report.
+func (g gate) compare(out io.Writer, sides []string) error {
+	source := compat.Source{Root: g.root, Kubeconfig: g.kubeconfig, Context: g.context, Now: time.Now().UTC()}
+	report, err := compareSides(source, sides, g.config, g.release)
 	if err != nil {
 		return err
 	}
-	if err := report.Write(out, *format); err != nil {
+	if err := report.Write(out, g.format); err != nil {
 		return err
 	}
 	if report.Breaking() {
@@ -91,9 +103,6 @@ func readConfig(root, file, usual string, rules ...string) (*compat.Config, erro
 
 // compareSides opens the sides that arguments name, and compares them.
 func compareSides(source compat.Source, sides []string, configFile, release string) (*compat.Report, error) {
-	if len(sides) > 2 {
-		return nil, fmt.Errorf("compat takes two sides: remove %q", sides[2:])
-	}
 	options := compat.Options{Release: release, Now: source.Now}
 	config, err := readConfig(source.Root, configFile, "compat.yaml")
 	if err != nil {
@@ -122,28 +131,35 @@ func listRules(out io.Writer) error {
 	return nil
 }
 
+func newBaseline(root string) *cobra.Command {
+	var version, date string
+	c := &cobra.Command{
+		Use: "release-baseline --version VERSION", Short: "Copy the documents to openapi/released, at a release", Args: cobra.NoArgs,
+		Long: "Replaces openapi/released by the documents, unless they break the last release. A module makes its releases by the\ncommand release, which writes notes too and overwrites nothing.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			day := time.Now().UTC()
+			if date != "" {
+				var err error
+				if day, err = time.Parse(time.DateOnly, date); err != nil {
+					return fmt.Errorf("the date %q is not a date; write one like 2026-11-22", date)
+				}
+			}
+			if version == "" {
+				return errors.New("release-baseline needs --version, like --version 1.26")
+			}
+			return releaseBaseline(root, version, day, cmd.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&version, "version", "", "version of the release, like 1.26")
+	c.Flags().StringVar(&date, "date", "", "date of the release, like 2026-11-22; today without it")
+	return c
+}
+
 // releaseBaseline replaces openapi/released by the present documents, unless they break
 // the last release.
-func releaseBaseline(root string, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("release-baseline", flag.ContinueOnError)
-	flags.SetOutput(out)
-	version := flags.String("version", "", "version of the release, like 1.26")
-	date := flags.String("date", "", "date of the release, like 2026-11-22; today without it")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	day := time.Now().UTC()
-	if *date != "" {
-		var err error
-		if day, err = time.Parse(time.DateOnly, *date); err != nil {
-			return fmt.Errorf("the date %q is not a date; write one like 2026-11-22", *date)
-		}
-	}
-	if *version == "" || flags.NArg() > 0 {
-		return errors.New("release-baseline needs --version, like --version 1.26, and nothing else")
-	}
+func releaseBaseline(root, version string, day time.Time, out io.Writer) error {
 	if known, err := compat.ReadRelease(filepath.Join(root, filepath.FromSlash(compat.Released))); err == nil {
-		report, err := compareSides(compat.Source{Root: root, Now: day}, nil, "", *version)
+		report, err := compareSides(compat.Source{Root: root, Now: day}, nil, "", version)
 		if err != nil {
 			return err
 		}
@@ -151,9 +167,9 @@ func releaseBaseline(root string, args []string, out io.Writer) error {
 			return verdict{errors.Join(report.Write(out, "human"), fmt.Errorf("the documents break release %s, so they cannot be released: take the changes back, or accept the findings in compat.yaml", known.Version))}
 		}
 	}
-	if err := compat.WriteBaseline(root, *version, day); err != nil {
+	if err := compat.WriteBaseline(root, version, day); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s: the documents of release %s\n", compat.Released, *version)
+	_, err := fmt.Fprintf(out, "%s: the documents of release %s\n", compat.Released, version)
 	return err
 }

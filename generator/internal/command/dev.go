@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -57,6 +58,11 @@ func newDev(root string) *cobra.Command {
 			if data, err = filepath.Abs(data); err != nil {
 				return err
 			}
+			if !cmd.Flags().Changed("secure-port") || port == 0 {
+				if port, err = freePort(port, cmd.OutOrStdout()); err != nil {
+					return err
+				}
+			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			d := &dev{root: root, program: program, binary: filepath.Join(data, "server"), out: cmd.OutOrStdout(),
@@ -66,8 +72,25 @@ func newDev(root string) *cobra.Command {
 	}
 	c.Flags().StringVar(&program, "program", "", "package of the server's program (default: that of the project)")
 	c.Flags().StringVar(&data, "data-dir", "", "where the server keeps its data (default .tmp/dev)")
-	c.Flags().IntVar(&port, "secure-port", 6443, "port of the server")
+	c.Flags().IntVar(&port, "secure-port", 6443, "port of the server; without the flag another one if it is taken, with 0 any")
 	return c
+}
+
+// freePort is the wanted port of the loopback interface, or another one if that is taken. A restart keeps it.
+func freePort(wanted int, out io.Writer) (int, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", wanted))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("no port for the server: %w; name one with --secure-port", err)
+	}
+	defer func() { _ = l.Close() }()
+	free := l.Addr().(*net.TCPAddr).Port
+	if wanted != 0 && free != wanted {
+		_, err = fmt.Fprintf(out, "dev: port %d is taken by another program, so the server has %d\n", wanted, free)
+	}
+	return free, err
 }
 
 // run follows the files until ctx ends.
@@ -110,7 +133,11 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 	}
 	if err := generate(d.root, emitters(), io.Discard); err != nil {
 		d.say("the documents are wrong:\n%v", err)
+		d.waits()
 		return
+	}
+	if _, err := os.Stat(d.binary); errors.Is(err, fs.ErrNotExist) {
+		d.say("waiting for the first build of %s, with all libraries: it takes minutes on a new machine, later ones take seconds", d.program)
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", d.binary, d.program)
 	build.Dir = d.root
@@ -119,6 +146,7 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 	}
 	if text, err := build.CombinedOutput(); err != nil {
 		d.say("the program does not build: %v\n%s", err, text)
+		d.waits()
 		return
 	}
 	d.stop()
@@ -130,7 +158,16 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 	}
 	d.server, d.ended = server, make(chan error, 1)
 	go func(ended chan<- error) { ended <- server.Wait() }(d.ended)
-	d.say("the server of this state runs after %s", time.Since(start).Round(10*time.Millisecond))
+	d.say("the server of this state runs after %s; waiting for changes of openapi/, schemas/, Go files and go.mod", time.Since(start).Round(10*time.Millisecond))
+}
+
+// waits says what the next change has to mend, and for whom the server before it goes on.
+func (d *dev) waits() {
+	if d.server != nil {
+		d.say("waiting for a change that mends it; the server before it goes on")
+		return
+	}
+	d.say("waiting for a change that mends it; there is no server yet")
 }
 
 // stop ends the server, if there is one.

@@ -32,7 +32,7 @@ func newExplain(root string) *cobra.Command {
 			if _, err := fmt.Fprintf(out, "breaks of %s:\n", old); err != nil {
 				return err
 			}
-			return compatCommand(root, []string{old, root}, out)
+			return gate{root: root, format: "human"}.compare(out, []string{old, root})
 		},
 	}
 }

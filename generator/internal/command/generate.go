@@ -51,8 +51,28 @@ type emitter = func(*model.Model) ([]emit.File, error)
 func emitters() map[string][]emitter {
 	return map[string][]emitter{
 		"gen":          {emit.Types, emit.Client, emit.Outside},
-		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI},
+		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI, editorSchemas},
 	}
+}
+
+// editorSchemas makes the JSON Schemas by which editors complete and check the documents of another module, and
+// its manifests.
+func editorSchemas(m *model.Model) ([]emit.File, error) {
+	if m.Module == "" {
+		return nil, nil
+	}
+	files, _, err := emit.JSONSchemas(m, ownGroups(m))
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		files[i].Path = "editor/manifests/" + files[i].Path
+	}
+	forms, err := load.EditorSchemas()
+	for _, name := range []string{"schema.json", "version.json"} {
+		files = append(files, emit.File{Path: "editor/" + name, Data: forms[name]})
+	}
+	return files, err
 }
 
 // emitAll makes the files of all emitters, which may not write one twice.

@@ -34,9 +34,13 @@ func newKind(root string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			const head = "x-cluster-resources:\n"
-			if strings.Count(string(was), "\n"+head) != 1 {
-				return fmt.Errorf("%s has no line %q: add the resource by hand", path, strings.TrimSpace(head))
+			doc, top, err := readText(path, was)
+			if err != nil {
+				return err
+			}
+			_, there := doc.resourceEntries(top)
+			if len(there) == 0 {
+				return fmt.Errorf("%s has no resource in lines of its own below x-cluster-resources: add the first one by hand", path)
 			}
 			resource, err := s.text("resource.yaml.tmpl")
 			if err != nil {
@@ -46,8 +50,9 @@ func newKind(root string) *cobra.Command {
 			if err := s.write(root, map[string]string{s.schemaFile(): "kind.yaml.tmpl", example: "example.yaml.tmpl"}); err != nil {
 				return err
 			}
-			now := strings.Replace(string(was), head, head+strings.TrimPrefix(resource, "\n"), 1)
-			if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
+			last := there[len(there)-1].until // new kinds are the last ones
+			before, after := doc[:last].String(), doc[last:].String()
+			if err := os.WriteFile(path, []byte(strings.TrimSuffix(before, "\n")+resource+after), 0o644); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is in %s and %s, with %s. Edit them, then generate.\n", s.Kind, s.schemaFile(), s.groupFile(), example)
@@ -105,13 +110,16 @@ func newVersion(root string) *cobra.Command {
 					}
 				}
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "openapi/%s/%s.yaml serves the kinds of %s. Say in schemas/%s/%s what differs, then generate.\nIn the release after this one, raise its versionPriority above that of %s, and store objects in it.\n", folder, version, all[at].Dir, folder, version, all[at].Version)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "openapi/%s/%s.yaml serves the kinds of %s. Say in schemas/%s/%s what differs, then generate.\nObjects stay stored as %s. When a release has %s, capstan-gen promote storage %s moves them.\n", folder, version, all[at].Dir, folder, version, all[at].Version, version, version)
 			return err
 		},
 	}
 	c.Flags().StringVar(&from, "from", "", "the version to begin with (default: the preferred one)")
 	return c
 }
+
+// modeline is the first line of a document, by which editors find its JSON Schema.
+const modeline = "# yaml-language-server: $schema=%sinternal/gen/editor/%s.json\n"
 
 // versionFiles are the documents of a new version with the kinds of another.
 func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version string) (map[string]string, error) {
@@ -126,8 +134,10 @@ func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version s
 	}
 	files := map[string]string{}
 	var b strings.Builder
+	fmt.Fprintf(&b, modeline, "../../", "version")
 	fmt.Fprintf(&b, "openapi: 3.0.3\ninfo: {title: %s/%s, version: unversioned}\npaths: {}\n\nx-cluster-group:\n  name: %s\n  groupPriority: %d\n  versionPriority: %d\n\nx-cluster-resources:\n", from.Group, version, from.Group, from.GroupPriority, priority)
-	for _, r := range from.Resources {
+	inOrder := slices.SortedFunc(slices.Values(from.Resources), func(a, b *model.Resource) int { return a.Pos.Line - b.Pos.Line })
+	for _, r := range inOrder {
 		scope := "Cluster"
 		if r.Namespaced {
 			scope = "Namespaced"
@@ -157,7 +167,7 @@ func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version s
 				}
 			}
 		}
-		files["schemas/"+dir+"/"+r.Kind+".yaml"] = "x-cluster-same-as: /" + r.Type.GV.Dir + "/" + r.Kind + "\n"
+		files["schemas/"+dir+"/"+r.Kind+".yaml"] = fmt.Sprintf(modeline, "../../../", "schema") + "x-cluster-same-as: /" + r.Type.GV.Dir + "/" + r.Kind + "\n"
 	}
 	files["openapi/"+dir+".yaml"] = b.String()
 	return files, nil

@@ -42,14 +42,6 @@ func describe(b *bytes.Buffer, parent *cobra.Command) {
 			kind, text := pflag.UnquoteUsage(f)
 			fmt.Fprintf(b, "| `--%s`%s | %s |\n", f.Name, strings.TrimRight(" "+kind, " "), docpage.Cell(text))
 		})
-		if c.DisableFlagParsing { // the command reads its flags itself, and prints their help
-			var help bytes.Buffer
-			c.SetOut(&help)
-			if err := c.RunE(c, []string{"-h"}); err != nil {
-				fmt.Fprintln(&help, err)
-			}
-			fmt.Fprintf(b, "\n    %s\n", strings.ReplaceAll(strings.TrimSpace(help.String()), "\n", "\n    "))
-		}
 		describe(b, c)
 	}
 }

@@ -63,7 +63,7 @@ func OpenAPI(m *model.Model) ([]File, error) {
 		return nil, err
 	}
 	slices.SortFunc(rows, func(a, b openapiRow) int { return strings.Compare(a.Path, b.Path) })
-	code, err := openapiPackage(rows, newOpenapiRow("", "v2.json", data))
+	code, err := openapiPackage(rows, newOpenapiRow("", "v2.json", data), m.Module == "")
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +71,13 @@ func OpenAPI(m *model.Model) ([]File, error) {
 }
 
 // PackedOpenAPI emits the same with the documents in the form of gzip, of which the binary
-// consists. Those in JSON stay next to them for reviews.
+// consists. Those in JSON stay next to them for reviews. The documents of another module are
+// packed by its program, since they are few, and its repository holds texts only.
 func PackedOpenAPI(m *model.Model) ([]File, error) {
 	files, err := OpenAPI(m)
+	if m.Module != "" {
+		return slices.DeleteFunc(files, func(f File) bool { return f.Path == "openapi/v2.pb" }), err
+	}
 	for i, f := range files {
 		name, document := strings.CutPrefix(f.Path, "openapi/")
 		if !document || strings.HasSuffix(name, ".go") {
@@ -160,9 +164,10 @@ func newOpenapiRow(path, file string, data []byte) openapiRow {
 	return openapiRow{Path: path, File: file, Var: name, Hash: strings.ToUpper(hex.EncodeToString(sum[:]))}
 }
 
-func openapiPackage(rows []openapiRow, v2 openapiRow) ([]byte, error) {
+func openapiPackage(rows []openapiRow, v2 openapiRow, packed bool) ([]byte, error) {
 	return executeGo("openapi.go.tmpl", struct {
-		V3 []openapiRow
-		V2 openapiRow
-	}{rows, v2})
+		V3     []openapiRow
+		V2     openapiRow
+		Packed bool // the binary holds the documents in the form of gzip
+	}{rows, v2, packed})
 }

@@ -47,9 +47,11 @@ func compareRelease(root string, now time.Time, asReleased bool) (*comparedTo, e
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
-	before, err := load.Load(filepath.Join(root, filepath.FromSlash(compat.Released)))
-	if err != nil {
-		return nil, err
+	before := &model.Model{}
+	if !old.Release.None() {
+		if before, err = load.Load(filepath.Join(root, filepath.FromSlash(compat.Released))); err != nil {
+			return nil, err
+		}
 	}
 	return &comparedTo{old.Release, before, compat.Compare(old, documents, compat.Options{Config: config, Now: now})}, nil
 }

@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha512"
 	"encoding/hex"
 	"regexp"
@@ -83,9 +82,7 @@ func narrowedDocument(doc api.Document, off func(path string) bool) (api.Documen
 	if len(dropped) == 0 {
 		return doc, nil
 	}
-	if doc.JSON, err = packed(less); err != nil {
-		return doc, err
-	}
+	doc.JSON = api.Pack(string(less))
 	if doc.Binary != "" {
 		if text, err = doc.Binary.Text(); err != nil {
 			return doc, err
@@ -93,23 +90,11 @@ func narrowedDocument(doc api.Document, off func(path string) bool) (api.Documen
 		if text, err = binaryWithout(text, func(member string) bool { return dropped[member] }); err != nil {
 			return doc, err
 		}
-		if doc.Binary, err = packed(text); err != nil {
-			return doc, err
-		}
+		doc.Binary = api.Pack(string(text))
 	}
 	sum := sha512.Sum512(less)
 	doc.Hash = strings.ToUpper(hex.EncodeToString(sum[:]))
 	return doc, nil
-}
-
-func packed(text []byte) (api.Packed, error) {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := w.Write(text); err != nil {
-		return "", err
-	}
-	err := w.Close()
-	return api.Packed(out.String()), err
 }
 
 // schemaReference is a reference to a schema, in either version of the documents.

@@ -238,11 +238,11 @@ func (c *CustomOpenAPI) without(doc api.Document, binary bool) ([][]byte, error)
 	}
 	has := func(member string) bool { return bytes.Contains(first, []byte("\n"+strconv.Quote(member)+": ")) }
 	if binary {
-		text, err := doc.Binary.Text()
+		form, err := binaryOfGenerated(doc)
 		if err != nil {
 			return nil, err
 		}
-		text, err = binaryWithout(text, has)
+		text, err := binaryWithout(form, has)
 		return [][]byte{text}, err
 	}
 	from, all := unpackedNode(doc.JSON), make([][]byte, len(additions))
