@@ -198,6 +198,9 @@ func (d *documents) addType(pos schema.Position, t *model.Type) {
 		d.fail(pos, "rename one of them, or move it to a file of its own", "the type %s is declared twice, first at %s", t.Name, other.Schema.Pos)
 		return
 	}
+	for i := range t.Schema.Rules {
+		t.Rules = append(t.Rules, d.at(t.Schema, ruleKey(i)))
+	}
 	d.types[t.ID] = t
 	t.GV.Types = append(t.GV.Types, t)
 }

@@ -56,6 +56,7 @@ type Type struct {
 	Root   bool   // root of its document
 	Kind   bool   // has apiVersion and kind
 	Schema *schema.Schema
+	Rules  []schema.Position // of Schema.Rules, one by one
 }
 
 // Resource is one entry of x-cluster-resources.
