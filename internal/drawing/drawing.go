@@ -17,12 +17,13 @@ type Drawing struct {
 	Deepest int       // nesting of objects
 	omitted int       // of six members, how many are left out of objects
 	known   map[string]pattern
+	hints   map[member][]string
 	made    []string // texts of patterns in the value that is drawn: several members may have one
 }
 
 // New draws from a seed.
 func New(t *schema.Table, seed uint64) *Drawing {
-	return &Drawing{known: map[string]pattern{}, Rand: rand.New(rand.NewPCG(seed, 0)), Table: t, Deepest: 7,
+	return &Drawing{known: map[string]pattern{}, hints: hints(t), Rand: rand.New(rand.NewPCG(seed, 0)), Table: t, Deepest: 7,
 		Texts: []string{"", "a", "cpu", "Resource", "Pods", "é<&>\"\\", "two words", "web", "x-1"}, Numbers: []float64{0, 1, 2, 3, 4}}
 }
 
@@ -42,7 +43,7 @@ func (d *Drawing) value(dst []byte, ref schema.Ref, depth int) []byte {
 	r := rulesOf(t)
 	switch t.Kind {
 	case schema.Object:
-		return d.object(dst, t, depth)
+		return d.object(dst, ref, depth)
 	case schema.Map, schema.List:
 		return d.elements(dst, t, r, depth)
 	case schema.String:
@@ -103,7 +104,8 @@ func (d *Drawing) elements(dst []byte, t *schema.Type, r *schema.Rules, depth in
 }
 
 // object has some of its members, and those that it needs.
-func (d *Drawing) object(dst []byte, t *schema.Type, depth int) []byte {
+func (d *Drawing) object(dst []byte, ref schema.Ref, depth int) []byte {
+	t := &d.Table.Types[ref]
 	dst = append(dst, '{')
 	first := true
 	for i := range t.Fields {
@@ -116,7 +118,11 @@ func (d *Drawing) object(dst []byte, t *schema.Type, depth int) []byte {
 		}
 		first = false
 		dst = append(strconv.AppendQuote(dst, f.Name), ':')
-		dst = d.value(dst, f.Type, depth+1)
+		if texts := d.hints[member{ref, f.Name}]; len(texts) > 0 && d.IntN(3) > 0 {
+			dst = strconv.AppendQuote(dst, pick(d, texts...))
+		} else {
+			dst = d.value(dst, f.Type, depth+1)
+		}
 	}
 	return append(dst, '}')
 }

@@ -66,7 +66,7 @@ type link struct {
 func (d *documents) readAll() {
 	d.openModule()
 	p := d.profile("openapi/profile.yaml")
-	d.model.Profile, d.model.Module = p, d.module
+	d.model.Profile, d.model.Module, d.model.Hooks = p, d.module, d.module != "" && d.hooks()
 	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord,
 		"<extensionPrefix>", p.ExtensionPrefix)
 	referred := newReferred()

@@ -25,6 +25,7 @@ const Nameless = "."
 type Model struct {
 	Profile       Profile
 	Module        string // the import path of another module that the documents are of; "" for this one
+	Hooks         bool   // the module has a package hooks with a type Hooks
 	GroupVersions []*GroupVersion
 	Promises      *Promises // nil without openapi/promises.yaml
 }
