@@ -51,8 +51,8 @@ func (c *checker) check(n int32, check func(Value) []schema.Cause, old Value, ma
 
 // demands adds which rules across its members an object breaks.
 func (c *checker) demands(n int32, demands []schema.Demand, old Value, mark int) {
-	if found := c.hooks.broken(Value{c.d, n}, Value{}, demands); len(found) > 0 {
-		c.merge(found, old, mark, func() []schema.Cause { return c.hooks.broken(old, Value{}, demands) })
+	if found := c.hooks.Broken(Value{c.d, n}, Value{}, demands); len(found) > 0 {
+		c.merge(found, old, mark, func() []schema.Cause { return c.hooks.Broken(old, Value{}, demands) })
 	}
 }
 

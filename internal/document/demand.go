@@ -19,9 +19,9 @@ type Finding struct {
 	Cause string // the reason; "" for that of the rule
 }
 
-// broken finds the rules across members that an object breaks; old is its value before an
+// Broken finds the rules across members that an object breaks; old is its value before an
 // update. It allocates only for mistakes.
-func (h *Hooks) broken(v, old Value, demands []schema.Demand) (causes []schema.Cause) {
+func (h *Hooks) Broken(v, old Value, demands []schema.Demand) (causes []schema.Cause) {
 	for i := range demands {
 		if d := &demands[i]; d.Each == nil {
 			causes = h.breaks(causes, v, v, old, d)

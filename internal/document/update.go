@@ -20,7 +20,7 @@ func (h *Hooks) compareUpdate(causes *[]schema.Cause, updated, old Value) {
 	switch t := &table.Types[typ]; t.Kind {
 	case schema.Object:
 		if t.Demands != nil {
-			*causes = append(*causes, h.broken(updated, old, t.Demands.Change)...)
+			*causes = append(*causes, h.Broken(updated, old, t.Demands.Change)...)
 		}
 		for i := range t.Fields {
 			f := &t.Fields[i]

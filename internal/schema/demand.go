@@ -90,8 +90,8 @@ func (d *Demand) Reason(t *Test) string {
 	return t.reason()
 }
 
-// changes reports whether the rule is about updates.
-func (d *Demand) changes() bool {
+// Changes reports whether the rule is about updates.
+func (d *Demand) Changes() bool {
 	return len(d.Was) > 0 || strings.Contains(d.Finds, "oldSelf") ||
 		slices.ContainsFunc(slices.Concat(d.If, d.Then), func(t Test) bool { return t.Is == Same || t.Is == Grown })
 }
@@ -103,7 +103,7 @@ func (c *compiler) demandsOf(s *Schema) *Demands {
 	}
 	demands := &Demands{}
 	for _, d := range s.Rules {
-		if d.changes() {
+		if d.Changes() {
 			demands.Change = append(demands.Change, d)
 		} else {
 			demands.State = append(demands.State, d)

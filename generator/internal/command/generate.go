@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/generator/internal/emit"
@@ -29,6 +30,11 @@ func generate(root string, all map[string][]emitter, out io.Writer) error {
 	made := map[string][]emit.File{}
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(all))) { // tables first: they find most mistakes
 		if made[dir], err = emitAll(m, all[dir]); err != nil {
+			return err
+		}
+	}
+	if of := emit.HandConverted(m); len(of) > 0 && !m.Hooks {
+		if _, err := fmt.Fprintf(out, "No test tries the conversion of %s: call servertest.Conversions in one, or name the hooks Hooks in a package hooks.\n", strings.Join(of, ", ")); err != nil {
 			return err
 		}
 	}

@@ -105,7 +105,27 @@ func Outside(m *model.Model) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []File{{"api/api.go", source}}, nil
+	files := []File{{"api/api.go", source}}
+	if of := HandConverted(m); m.Hooks && len(of) > 0 {
+		test, err := executeGo("conversions_test.go.tmpl", map[string]string{"Module": m.Module, "Of": strings.Join(of, ", ")})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{"api/conversions_test.go", test})
+	}
+	return files, nil
+}
+
+// HandConverted names the kinds of another module whose conversions are hand-written.
+func HandConverted(m *model.Model) (kinds []string) {
+	for _, gv := range m.GroupVersions {
+		for _, res := range gv.Resources {
+			if c := res.Conversion; !gv.BuiltIn && m.Module != "" && c != nil && c.Hook {
+				kinds = append(kinds, res.Kind+" of "+gv.Dir)
+			}
+		}
+	}
+	return kinds
 }
 
 // Relocate gives the files of another module their imports.

@@ -16,40 +16,66 @@ import (
 
 // Rules are the names of the house rules.
 func Rules() []string {
-	return []string{"boolean", "boolean-name", "branch-twice", "conditions", "description", "enum", "enum-refused", "enum-value", "field-name",
-		"float", "no-number", "optional-zero", "plural", "reference", "singular-kind", "status-endpoint", "unit"}
+	return []string{"boolean", "boolean-name", "bounds", "branch-twice", "builtin-name", "conditions", "description", "enum", "enum-refused", "enum-value",
+		"field-name", "float", "list-type", "no-number", "no-value", "optional-zero", "plural", "reference", "required-read-only", "rule-at",
+		"rule-contradiction", "rule-cost", "rule-idle", "rule-message", "rule-value", "schema-dead", "schema-idle", "singular-kind", "status-endpoint",
+		"text-format", "unit", "version-priority"}
 }
 
 // Check lists the findings in documents that the surface of the release has no say in, in
 // the order of files and lines.
 func Check(m *model.Model) []compat.Finding {
-	c := &checker{}
+	c := &checker{usable: compat.NewUsable(m), types: map[string]*model.Type{}}
 	for _, gv := range m.GroupVersions {
-		if gv.BuiltIn || m.Module == "" && (!strings.Contains(gv.Group, ".") || strings.HasSuffix(gv.Group, "."+m.Profile.GroupSuffix)) {
+		for _, t := range gv.Types {
+			c.types[t.ID] = t
+		}
+	}
+	if m.Module != "" {
+		c.builtin = builtInNames()
+	}
+	c.priorities(m)
+	for _, gv := range m.GroupVersions {
+		if gv.BuiltIn || released(m, gv) {
 			continue
 		}
 		c.imported = gv.Imported
 		for _, r := range gv.Resources {
 			c.element = gv.Dir + " " + r.Plural
 			c.resource(r)
+			c.names(r)
+			c.readOnly(r)
 		}
 		for _, t := range gv.Types {
+			c.in = t
 			c.object(gv.Dir+"."+t.Name, t.Schema, strings.HasSuffix(t.Name, "Status"))
-			for _, def := range t.Schema.Defs {
-				c.object(gv.Dir+"."+def.Name, def.Schema, strings.HasSuffix(def.Name, "Status"))
-			}
+			c.element = gv.Dir + "." + t.Name
+			c.sorts(t.Schema.Pos, t.Schema)
+			c.rules(t)
 		}
 	}
 	slices.SortStableFunc(c.found, func(a, b compat.Finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Rule, b.Rule))
 	})
-	return slices.Compact(c.found)
+	return slices.CompactFunc(c.found, func(a, b compat.Finding) bool { // a type of two versions may have one document
+		a.Element = b.Element
+		return a == b
+	})
+}
+
+// released reports whether a group is one of the release, whose names and types are given.
+func released(m *model.Model, gv *model.GroupVersion) bool {
+	return m.Module == "" && (!strings.Contains(gv.Group, ".") || strings.HasSuffix(gv.Group, "."+m.Profile.GroupSuffix))
 }
 
 type checker struct {
 	found    []compat.Finding
 	element  string // the place in the API that is checked
 	imported bool   // names and types are promises of another API: nothing is an error
+	in       *model.Type
+	types    map[string]*model.Type // by ID
+	usable   *compat.Usable
+	builtin  map[string]string // the names of built-in resources, with the resource and its group
 }
 
 // add notes a finding. A warning may be right in its place.
@@ -97,6 +123,9 @@ func (c *checker) object(at string, s *schema.Schema, status bool) {
 		c.name(p)
 		c.value(s, p, status)
 		c.unusable(p)
+		if !c.imported {
+			c.later(s, p, status)
+		}
 		for _, below := range []*schema.Schema{p.Schema, p.Schema.Items, p.Schema.Additional} {
 			if below != nil && len(below.Properties) > 0 {
 				c.object(at+"."+p.Name, below, status)

@@ -49,8 +49,9 @@ func TestCheck(t *testing.T) {
 		{"name", schema.Schema{Type: "string", Further: &schema.Further{OneOf: []*schema.Schema{{Pattern: "a"}, {Pattern: "a", Title: "A"}}}}, "branch-twice"},
 		{"name", schema.Schema{Type: "string", Further: &schema.Further{OneOf: []*schema.Schema{{Pattern: "a"}, {Pattern: "b"}}}}, ""},
 		{"replicas", schema.Schema{Format: "int32"}, "optional-zero"},
-		{"replicas", schema.Schema{Format: "int32", Presence: "explicit"}, ""},
-		{"replicas", schema.Schema{Format: "int32", Default: []byte("1")}, ""},
+		{"replicas", schema.Schema{Format: "int32", Presence: "explicit"}, "bounds"},
+		{"replicas", schema.Schema{Format: "int32", Presence: "explicit", Minimum: new(float64)}, ""},
+		{"replicas", schema.Schema{Format: "int32", Default: []byte("1"), Minimum: new(float64)}, ""},
 	} {
 		gv := &model.GroupVersion{Dir: "fleet/v1", Group: "fleet.example.com"}
 		gv.Types = []*model.Type{{GV: gv, Name: "TruckSpec", Schema: &schema.Schema{Properties: []schema.Property{field(c.name, c.schema)}}}}

@@ -1,6 +1,7 @@
 package house
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"regexp"
@@ -11,9 +12,12 @@ import (
 
 // unusable finds fields that no value, or not each value that they name, can ever have.
 func (c *checker) unusable(p schema.Property) {
+	before := len(c.found)
 	for _, value := range p.Schema.Enum {
 		if why := refuses(p.Schema, value); why != "" {
 			c.add(p.Pos, "enum-refused", false, "drop the value, or the "+why, "lists %q, which its %s refuses", value, why)
+		} else if !c.usable.Takes(p.Schema, c.in, value) {
+			c.add(p.Pos, "enum-refused", false, "drop the value, or make the other keywords wider", "lists %q, which its other keywords refuse", value)
 		}
 	}
 	if s := p.Schema; integer(s) || s.Type == "number" {
@@ -27,6 +31,21 @@ func (c *checker) unusable(p schema.Property) {
 				c.add(p.Pos, "branch-twice", false, "drop one of them, or write anyOf", "has a branch of oneOf twice: no value is of one of them alone")
 			}
 		}
+	}
+	if len(c.found) == before {
+		c.sorts(p.Pos, p.Schema)
+	}
+}
+
+// sorts finds schemas that no value keeps, and parts of them that make no difference, by values of all sorts.
+func (c *checker) sorts(pos schema.Position, s *schema.Schema) {
+	if c.usable.Never(s, c.in) {
+		c.add(pos, "no-value", false, "drop one of the keywords, or make it wider", "can have no value: its keywords exclude each other")
+		return
+	}
+	for _, idle := range c.usable.Idle(s, c.in) {
+		rule := map[bool]string{true: "schema-idle", false: "schema-dead"}[idle.Always]
+		c.add(cmp.Or(idle.Pos, pos), rule, idle.Always, idle.Mend, "has keywords in vain: %s", idle.What)
 	}
 }
 

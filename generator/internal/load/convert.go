@@ -33,15 +33,22 @@ func (d *documents) convert(s stored) {
 		if len(there) > 0 {
 			lost = append(lost, "would lose "+strings.Join(there, ", "))
 		}
-		if len(back) > 0 {
+		switch {
+		case len(back) > 0 && len(there) > 0:
 			lost = append(lost, "the way back "+strings.Join(back, ", "))
+		case len(back) > 0:
+			lost = append(lost, "would lose "+strings.Join(back, ", ")+" on the way back")
 		}
 		fix := "give these fields one name and type, say x-cluster-renamed-from in the newer version, "
 		if all := slices.Concat(there, back); !strings.Contains(all[0], "[") {
 			fix += "carry them in an annotation (carries: [." + all[0] + "]), "
 		}
+		place := "as a method of your hooks"
+		if d.module == "" {
+			place = "in server/internal/kinds/conversion"
+		}
 		d.failOf(model.Unconverted{Plural: res.Plural, Lost: slices.Concat(there, back)}, s.pos,
-			fix+"or write hooks: [convert] and then the conversion in server/internal/kinds/conversion",
+			fix+"or write hooks: [convert] and then the conversion "+place,
 			"converting %s to %s %s", res.Plural, s.as,
 			strings.Join(lost, ", and "))
 	case s.converts && !c.Hook:

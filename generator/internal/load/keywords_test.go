@@ -86,6 +86,11 @@ var fates = []struct{ keyword, field, refused string }{
 	{"example", "{type: string, example: a}", "JSON Schema has a list of them"},
 	{"nullable", "{type: string, nullable: true}", ""},
 
+	// Those of custom resource definitions whose words are not nearly the same here.
+	{"x-kubernetes-validations", "{type: object, x-kubernetes-validations: [{rule: true}]}", "rules are expressions whose value is the message"},
+	{"x-kubernetes-embedded-resource", "{type: object, x-kubernetes-embedded-resource: true}", "objects in objects are any JSON"},
+	{"x-kubernetes-int-or-string", "{x-kubernetes-int-or-string: true}", "it is a format here"},
+
 	// Those of older drafts that the vocabularies still mention.
 	{"$recursiveRef", `{$recursiveRef: "#"}`, "it is of an older draft"},
 	{"$recursiveAnchor", "{type: string, $recursiveAnchor: true}", "it is of an older draft"},

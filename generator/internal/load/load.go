@@ -66,7 +66,7 @@ type link struct {
 func (d *documents) readAll() {
 	d.openModule()
 	p := d.profile("openapi/profile.yaml")
-	d.model.Profile, d.model.Module = p, d.module
+	d.model.Profile, d.model.Module, d.model.Hooks = p, d.module, d.module != "" && d.hooks()
 	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord,
 		"<extensionPrefix>", p.ExtensionPrefix)
 	referred := newReferred()
@@ -197,6 +197,9 @@ func (d *documents) addType(pos schema.Position, t *model.Type) {
 	if other := d.types[t.ID]; other != nil {
 		d.fail(pos, "rename one of them, or move it to a file of its own", "the type %s is declared twice, first at %s", t.Name, other.Schema.Pos)
 		return
+	}
+	for i := range t.Schema.Rules {
+		t.Rules = append(t.Rules, d.at(t.Schema, ruleKey(i)))
 	}
 	d.types[t.ID] = t
 	t.GV.Types = append(t.GV.Types, t)

@@ -31,3 +31,13 @@ func misplaced(text []byte, reported int) int {
 
 // maxOpen bounds the lines of a text in quotes or brackets.
 const maxOpen = 20
+
+// tabbed reports whether a tab is in the indentation of a line.
+func tabbed(text []byte, line int) bool {
+	lines := bytes.Split(text, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return false
+	}
+	rest := bytes.TrimLeft(lines[line-1], " ")
+	return len(rest) > 0 && rest[0] == '\t'
+}

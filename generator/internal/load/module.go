@@ -40,6 +40,17 @@ func (r *reader) openModule() {
 	}
 }
 
+// hooks reports whether the module has its hooks where new modules have them.
+func (r *reader) hooks() bool {
+	files, _ := filepath.Glob(filepath.Join(r.root, "hooks", "*.go"))
+	return slices.ContainsFunc(files, func(name string) bool {
+		text, err := os.ReadFile(name)
+		return err == nil && hooksType.Match(text)
+	})
+}
+
+var hooksType = regexp.MustCompile(`(?m)^type Hooks\b`)
+
 var modulePath = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
 
 // read reads a document of the project, or a built-in one.

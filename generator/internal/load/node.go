@@ -134,6 +134,9 @@ func (r *reader) parse(name string, text []byte) (node, bool) {
 		if at != line {
 			what, fix = "the line does not fit to those before it", "check its indentation, colons and quotes"
 		}
+		if tabbed(text, at) {
+			what, fix = "a tab indents the line", "write spaces"
+		}
 		r.fail(schema.Position{File: name, Line: at}, fix, "not valid YAML: %s", what)
 		return node{}, false
 	}

@@ -25,6 +25,7 @@ const Nameless = "."
 type Model struct {
 	Profile       Profile
 	Module        string // the import path of another module that the documents are of; "" for this one
+	Hooks         bool   // the module has a package hooks with a type Hooks
 	GroupVersions []*GroupVersion
 	Promises      *Promises // nil without openapi/promises.yaml
 }
@@ -56,6 +57,7 @@ type Type struct {
 	Root   bool   // root of its document
 	Kind   bool   // has apiVersion and kind
 	Schema *schema.Schema
+	Rules  []schema.Position // of Schema.Rules, one by one
 }
 
 // Resource is one entry of x-cluster-resources.

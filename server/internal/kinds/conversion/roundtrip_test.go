@@ -1,13 +1,13 @@
 package conversion_test
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/drawing"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
@@ -30,8 +30,7 @@ func converted() []*api.Resource {
 
 // object makes an object of a row as a server would have it.
 func object(t *testing.T, res *api.Resource, seed uint64) *document.Document {
-	r := random{rand.New(rand.NewPCG(seed, 0)), res.GV.Table}
-	doc, err := document.ReadTyped(res.GV.Table, res.Type, r.value(nil, res.Type, 0))
+	doc, err := document.ReadTyped(res.GV.Table, res.Type, drawing.New(res.GV.Table, seed).Value(res.Type))
 	if err != nil {
 		t.Fatal(err)
 	}

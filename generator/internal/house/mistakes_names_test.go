@@ -1,0 +1,52 @@
+package house
+
+// The mistakes in names and in how versions go together.
+var mistakesOfNames = []mistake{
+	{"a short name of pods", beta, "shortNames: [shp]", "shortNames: [po]", "shortNames: [sh]", "builtin-name"},
+	{"a short name that is a plural", beta, "shortNames: [shp]", "shortNames: [pods]", "", "builtin-name"},
+	{"a short name that is a category", beta, "shortNames: [shp]", "shortNames: [all]", "", "builtin-name"},
+	{"a category that is a kind", beta, "categories: [fleet]", "categories: [services]", "categories: [all]", "builtin-name"},
+	{"a singular of a built-in kind", beta, "    generation: true\n", "    generation: true\n    singular: node\n", "    generation: true\n    singular: vessel\n", "builtin-name"},
+	{"equal priorities", stable, "versionPriority: 100", "versionPriority: 50", "versionPriority: 51", "version-priority"},
+	{"two groups in a folder", stable, "name: harbour.example.com", "name: harbour.exmaple.com", "", "two groups"},
+	{"another group priority", stable, "groupPriority: 1000", "groupPriority: 1001", "", "groupPriority"},
+	{"a plural that is the kind", beta, "  ships:", "  ship:", "", "ship"},
+	{"a kind in the plural", beta, "kind: Ship", "kind: Ships", "", "Ships"},
+	{"a field in capitals", ship, "      flag:", "      Flag:", "", "Flag"},
+	{"a value in small letters", ship, "[Moored, Sailing, Sunk]", "[Moored, Sailing, Sunk, lost]", "[Moored, Sailing, Sunk, Lost]", "enum-value"},
+	{"a state that authors can write", beta, "    subresources:\n      status: {}\n", "", "", "status"},
+	{"conditions without keys", ship, "        items: {$ref: /meta/v1/Condition}\n        x-cluster-list-type: map\n        x-cluster-list-map-keys: [type]\n", "        items: {$ref: /meta/v1/Condition}\n", "", "conditions"},
+	{"another scope in a version", stable, "scope: Namespaced", "scope: Cluster", "", "scope"},
+	{"a version without a way", stable, "    storedAs: harbour/v1beta1/Ship\n", "", "", "stored"},
+	{"a field that conversion loses", newShip, "x-cluster-same-as: /harbour/v1beta1/Ship\n", "x-cluster-same-as: /harbour/v1beta1/Ship\n$defs: {ShipSpec: {properties: {captain: null}, x-cluster-rules: null}}\n", "", "would lose spec.captain on the way back"},
+	{"a rename of nothing", ship, captain, captain + "        x-cluster-renamed-from: boss\n", "", "renamed from boss"},
+	{"a column of nothing", beta, "path: .spec.homePort", "path: .spec.homeport", "path: .spec.state", "no field"},
+	{"a selector of nothing", beta, "selectable: [spec.homePort]", "selectable: [spec.harbour]", "selectable: [spec.state]", "no field"},
+	{"a scale of a text", beta, "      status: {}\n", "      status: {}\n      scale: {specReplicas: .spec.homePort, statusReplicas: .spec.berth}\n", "      status: {}\n      scale: {specReplicas: .spec.least, statusReplicas: .spec.berth}\n", "wrong type"},
+	{"an optional key", ship, "    required: [name]\n", "", "", "optional"},
+	{"a key that is none", ship, "x-cluster-list-map-keys: [name]", "x-cluster-list-map-keys: [title]", "", "title"},
+	{"a type that nobody uses", ship, "  ShipStatus:\n", "  Anchor:\n    description: Keeps it where it is.\n    type: object\n    properties: {weight: {description: Weight in kilograms., type: integer, minimum: 1}}\n  ShipStatus:\n", "", "nothing uses"},
+	{"a reference to nothing", ship, "#/$defs/Place", "#/$defs/Plaice", "", "Plaice"},
+	{"a required member of another name", ship, "required: [homePort]", "required: [homeport]", "required: [homePort, state]", "homeport"},
+}
+
+// The mistakes of those who know another form.
+var mistakesOfForms = []mistake{
+	{"rules of definitions", ship, "    x-cluster-rules:\n", "    x-kubernetes-validations:\n", "", "x-cluster-rules"},
+	{"the list type of definitions", ship, "        x-cluster-list-type: map\n", "        x-kubernetes-list-type: map\n", "", "x-cluster-list-type"},
+	{"unknown fields of definitions", ship, captain, field("        x-kubernetes-preserve-unknown-fields: true\n"), field("        x-cluster-preserve-unknown-fields: true\n"), "x-cluster-preserve-unknown-fields"},
+	{"texts or integers of definitions", ship, captain, field("        x-kubernetes-int-or-string: true\n"), field("        format: int-or-string\n"), "int-or-string"},
+	{"embedded objects of definitions", ship, captain, field("        type: object\n        x-kubernetes-embedded-resource: true\n"), "", "x-cluster-preserve-unknown-fields"},
+	{"an alias", ship, "description: A Ship that belongs to a harbour.\n", "description: &d A Ship that belongs to a harbour.\ntitle: *d\n", "", "alias"},
+	{"a merge key", ship, captain, field("        <<: {type: string}\n"), "", "<<"},
+	{"a tab", ship, "      captain:\n", "\tcaptain:\n", "", "tab"},
+	{"a hook that converts in a module", newShip, "x-cluster-same-as: /harbour/v1beta1/Ship\n", "x-cluster-same-as: /harbour/v1beta1/Ship\n$defs: {ShipSpec: {properties: {captain: null}, x-cluster-rules: null}}\n", "", "a method of your hooks"},
+	{"a type in words", ship, captain, field("        type: text\n"), field("        type: string\n"), "string"},
+	{"a boolean in quotes", ship, captain, field("        type: boolean\n        default: \"yes\"\n"), "", "yes"},
+	{"an enum of numbers in quotes", ship, captain, field("        type: integer\n        enum: [\"1\", \"2\"]\n"), field("        type: integer\n        enum: [1, 2]\n        minimum: 1\n"), "enum"},
+	{"additionalProperties: false", ship, captain, field("        type: object\n        additionalProperties: false\n"), "", "unknown members"},
+	{"prefixItems", ship, captain, field("        type: array\n        prefixItems: [{type: string}]\n"), "", "prefixItems"},
+	{"definitions", ship, "$defs:\n", "definitions:\n", "", "$defs"},
+	{"a key that is misspelt", ship, "        maxLength: 80\n", "        maxlength: 80\n", "", "maxLength"},
+	{"two documents", beta, "openapi: 3.0.3\n", "openapi: 3.0.3\n---\nopenapi: 3.0.3\n", "", "more than one document"},
+}
