@@ -50,3 +50,31 @@ func answer[Out any](out *Out, err error) ([]byte, error) {
 	}
 	return json.Marshal(out)
 }
+
+// Streams is an action with a body and a sequence of answers. Generated code calls it.
+func Streams[C, In, Out any, P caller[C]](do func(context.Context, P, *In, func(*Out) error) error) *api.Action {
+	return &api.Action{Stream: func(ctx context.Context, call api.ActionCall, body []byte, send func([]byte) error) error {
+		in, err := read[In](body)
+		if err != nil {
+			return err
+		}
+		return do(ctx, called[C, P](call), in, sending[Out](send))
+	}}
+}
+
+// ShowsStream is an action without a body, by GET, and with a sequence of answers. Generated code calls it.
+func ShowsStream[C, Out any, P caller[C]](do func(context.Context, P, func(*Out) error) error) *api.Action {
+	return &api.Action{Stream: func(ctx context.Context, call api.ActionCall, _ []byte, send func([]byte) error) error {
+		return do(ctx, called[C, P](call), sending[Out](send))
+	}}
+}
+
+func sending[Out any](send func([]byte) error) func(*Out) error {
+	return func(out *Out) error {
+		text, err := json.Marshal(out)
+		if err != nil {
+			return err
+		}
+		return send(text)
+	}
+}

@@ -13,6 +13,9 @@ type Action struct {
 	Writes bool
 	// Run performs it. The body is canonical JSON, nil for an action that is read; so is the answer.
 	Run func(ctx context.Context, call ActionCall, body []byte) (answer []byte, err error)
+	// Stream performs one with a sequence of answers, in place of Run; nil for others. send returns when the answer is on
+	// its way. Errors of send: the request has ended, or the answer is not what the document promises.
+	Stream func(ctx context.Context, call ActionCall, body []byte, send func(answer []byte) error) error
 	// Answer and AnswerKind are the type and kind of the answer, in the group version of the resource.
 	Answer     schema.Ref
 	AnswerKind string

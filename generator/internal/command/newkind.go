@@ -99,6 +99,9 @@ func newVersion(root string) *cobra.Command {
 				return err
 			}
 			for _, r := range all[at].Resources {
+				if r.Action != nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "The action %s stays in %s: add it and the kind of its body here too, if both versions shall have it.\n", r.Plural, all[at].Version)
+				}
 				for _, sub := range r.Subresources {
 					if sub.Action != nil {
 						fmt.Fprintf(cmd.OutOrStdout(), "The action %s of %s stays in %s: add it and the kind of its body here too, if both versions shall have it.\n", sub.Name, r.Plural, all[at].Version)
@@ -128,6 +131,9 @@ func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version s
 	var b strings.Builder
 	fmt.Fprintf(&b, "openapi: 3.0.3\ninfo: {title: %s/%s, version: unversioned}\npaths: {}\n\nx-cluster-group:\n  name: %s\n  groupPriority: %d\n  versionPriority: %d\n\nx-cluster-resources:\n", from.Group, version, from.Group, from.GroupPriority, priority)
 	for _, r := range from.Resources {
+		if r.Action != nil {
+			continue
+		}
 		scope := "Cluster"
 		if r.Namespaced {
 			scope = "Namespaced"

@@ -23,6 +23,9 @@ func (x *Endpoints) act(r *request.Request) error {
 		}
 	}
 	call := newActionCall(x, r, opts)
+	if r.Target.Action().Stream != nil {
+		return x.stream(r, call, body)
+	}
 	answer, err := call.run(r.Context, body)
 	if err != nil {
 		return call.refusal(err)

@@ -25,7 +25,8 @@ type actionCall struct {
 	objects *objects.Objects
 	catalog *catalog.Catalog
 	target  objects.Ref
-	opts    objects.Options // with a callAuthor
+	opts    objects.Options // with the author
+	author  *callAuthor
 	user    api.ActionUser
 
 	over  context.Context // ends with the request
@@ -39,8 +40,9 @@ type actionCall struct {
 func newActionCall(x *Endpoints, r *request.Request, opts objects.Options) *actionCall {
 	target := r.Target.Ref
 	target.Namespace, target.Name = strings.Clone(target.Namespace), strings.Clone(target.Name)
-	opts.Author = &callAuthor{request: r}
-	return &actionCall{log: x.log, objects: x.objects, catalog: x.catalog, target: target, opts: opts,
+	author := &callAuthor{request: r}
+	opts.Author = author
+	return &actionCall{author: author, log: x.log, objects: x.objects, catalog: x.catalog, target: target, opts: opts,
 		user: api.ActionUser{Name: r.User.Name, UID: r.User.UID, Groups: r.User.Groups, Extra: r.User.Extra}}
 }
 
@@ -63,37 +65,44 @@ func (c *actionCall) end() {
 	c.under.Wait()
 }
 
-// apart runs code of the action, which may hang or panic, and waits for its end or that of the request.
+// callResult is what code of an action returned.
+type callResult struct {
+	text []byte
+	err  error
+}
+
+// apart runs code of the action, and waits for its end or that of the request.
 func (c *actionCall) apart(code func() ([]byte, error)) ([]byte, error) {
-	type result struct {
-		text []byte
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		var out result
-		defer func() { done <- out }()
-		defer func() {
-			if v := recover(); v != nil {
-				c.log.Error("the code of an action panicked", "action", actionName(c.target), "panic", v, "stack", string(debug.Stack()))
-				out = result{err: api.Internal("the action failed; the server's log says more")}
-			}
-		}()
-		out.text, out.err = code()
-	}()
 	select {
-	case out := <-done:
+	case out := <-c.start(code):
 		return out.text, out.err
 	case <-c.over.Done():
 		return nil, c.over.Err()
 	}
 }
 
+// start begins code of the action, which may hang or panic.
+func (c *actionCall) start(code func() ([]byte, error)) <-chan callResult {
+	done := make(chan callResult, 1)
+	go func() {
+		var out callResult
+		defer func() { done <- out }()
+		defer func() {
+			if v := recover(); v != nil {
+				c.log.Error("the code of an action panicked", "action", actionName(c.target), "panic", v, "stack", string(debug.Stack()))
+				out = callResult{err: api.Internal("the action failed; the server's log says more")}
+			}
+		}()
+		out.text, out.err = code()
+	}()
+	return done
+}
+
 // refusal is an error of the action's code as an answer.
 func (c *actionCall) refusal(err error) error {
 	var known *api.Error
 	if !errors.As(err, &known) {
-		return err
+		return err // nil too
 	}
 	t, refused := c.target, *known
 	if refused.Reason == api.ReasonInvalid && refused.Kind == "" {
@@ -152,13 +161,16 @@ func (c *actionCall) Itself() api.ActionObject {
 type callAuthor struct {
 	mu      sync.Mutex
 	request *request.Request
+	answers bool // the answer has begun, and takes no more warnings
 }
 
 // Warn implements objects.Author.
 func (a *callAuthor) Warn(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.request.Warn(text)
+	if !a.answers {
+		a.request.Warn(text)
+	}
 }
 
 // Audited implements objects.Author.
