@@ -1,5 +1,5 @@
-// Package action is for operations that are not verbs: a document declares one below an object, and a method
-// of the module's hooks performs it.
+// Package action is for operations that are not verbs: a document declares one below an object, or as a resource without
+// storage, and a method of the module's hooks performs it.
 //
 //	subresources:
 //	  restart:
@@ -7,7 +7,7 @@
 //	    action: {effect: writes, answer: Widget, description: Starts the widget anew.}
 //
 // The server has checked the right of the user ("create" of widgets/restart), the body against its schema, and
-// admission before the method runs. What the method changes goes the way of every update: the rules of the
-// documents, admission, quotas, dry run and the record of who owns which field. The answer is checked against
+// admission before the method runs. What the method changes goes the way of every write: the rules of the
+// documents, admission, quotas, dry run and the record of who owns which field. Each answer is checked against
 // its schema.
 package action

@@ -69,6 +69,7 @@ func (s *Surface) mark() {
 				own |= Stored
 			}
 			s.spread(r.Type, use{own, level})
+			s.answered(r.Action, level)
 			for _, sub := range r.Subresources {
 				ways := Direction(0)
 				if sends(sub.Verbs) {
@@ -78,6 +79,7 @@ func (s *Surface) mark() {
 					ways |= Response
 				}
 				s.spread(sub.Type, use{ways, level})
+				s.answered(sub.Action, level)
 			}
 		}
 	}
@@ -98,7 +100,14 @@ func sends(verbs []string) bool {
 
 // answers reports whether a resource or subresource answers with its own kind.
 func answers(e api.Endpoint, verbs []string) bool {
-	return len(verbs) > 0 && !e.AnswersStatus() && !e.Connects() && e != api.EndpointLog
+	return len(verbs) > 0 && !e.AnswersStatus() && !e.Connects() && e != api.EndpointLog && e != api.EndpointAction
+}
+
+// answered notes how the answers of an action travel.
+func (s *Surface) answered(a *model.Action, level stability) {
+	if a != nil {
+		s.spread(a.Answer, use{Response, level})
+	}
 }
 
 func (s *Surface) spread(t *model.Type, u use) {

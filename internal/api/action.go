@@ -6,12 +6,16 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Action is an operation on an object that the documents of a module declare and its own code performs.
+// Action is an operation that the documents of a module declare and its own code performs: of an object, as a
+// subresource, or of a namespace or the cluster, as a resource without storage.
 type Action struct {
-	// Writes says that the action may change the object.
+	// Writes says that the action may change objects.
 	Writes bool
 	// Run performs it. The body is canonical JSON, nil for an action that is read; so is the answer.
 	Run func(ctx context.Context, call ActionCall, body []byte) (answer []byte, err error)
+	// Stream performs one with a sequence of answers, in place of Run; nil for others. send returns when the answer is on
+	// its way. Errors of send: the request has ended, or the answer is not what the document promises.
+	Stream func(ctx context.Context, call ActionCall, body []byte, send func(answer []byte) error) error
 	// Answer and AnswerKind are the type and kind of the answer, in the group version of the resource.
 	Answer     schema.Ref
 	AnswerKind string
@@ -23,20 +27,39 @@ func (a *Action) Answers(kind string, t schema.Ref) *Action {
 	return a
 }
 
-// ActionCall is a call of an action, as its code sees it. The texts of objects are JSON in the version of the
-// request. Once the request has ended its methods fail.
+// ActionCall is a call of an action, as its code sees it. The texts of objects are JSON in the version that is asked
+// for. Once the request has ended its methods fail.
 type ActionCall interface {
-	Namespace() string // "" for cluster-scoped objects
-	Name() string
+	Namespace() string // "" for the cluster
+	Name() string      // "" for an action that is not of an object
 	User() ActionUser
 	DryRun() bool
 	// Warn adds a warning to the answer.
 	Warn(text string)
-	// Object is the object as it is now. Errors: 404, and those of the store.
-	Object(ctx context.Context) ([]byte, error)
-	// Update stores what change makes of the object, by the rules of an update. change runs again when others have
+	// Itself is the object of the call.
+	Itself() ActionObject
+	// Get is an object as it is now. Errors: 404, and those of the store.
+	Get(ctx context.Context, of ActionObject) ([]byte, error)
+	// Page is a part of the objects of a namespace, or of all for "": the first one, or the one after another page. All are
+	// of one moment. Errors: 410 when that moment is not kept any more, and those of the store.
+	Page(ctx context.Context, of ActionObject, after ActionPage) (ActionPage, error)
+	// Create stores a new object, by the rules of a create, and returns it as it is stored.
+	Create(ctx context.Context, of ActionObject, object []byte) ([]byte, error)
+	// Update stores what change makes of an object, by the rules of an update. change runs again when others have
 	// changed the object meanwhile. It returns the stored object. Errors: change's, and those of an update.
-	Update(ctx context.Context, change func(object []byte) ([]byte, error)) ([]byte, error)
+	Update(ctx context.Context, of ActionObject, change func(object []byte) ([]byte, error)) ([]byte, error)
+	// Delete deletes an object, by the rules of a delete.
+	Delete(ctx context.Context, of ActionObject) error
+}
+
+// ActionObject names an object for a call, or with an empty name the objects of a namespace.
+type ActionObject struct{ APIVersion, Kind, Namespace, Name string }
+
+// ActionPage is a part of the objects of a namespace.
+type ActionPage struct {
+	Objects  [][]byte
+	Next     string // where the next page begins; "" at the end
+	Revision uint64 // of the store at the moment of the first page
 }
 
 // ActionUser is the user of a call.

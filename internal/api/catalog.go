@@ -105,6 +105,7 @@ type Resource struct {
 	HasStatus          bool     // spec and status are written by different endpoints
 	HasGeneration      bool     // metadata.generation counts changes outside metadata and status
 	Endpoint           Endpoint // of an operation, which keeps no objects; "" for others
+	Action             *Action  // of EndpointAction
 	Role               Role     // "" for nearly all
 	Writing
 	Checking

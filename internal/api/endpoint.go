@@ -36,10 +36,10 @@ func Endpoints() []Endpoint {
 }
 
 // Operates reports whether the endpoint can be a resource of its own, which stores no
-// objects. All others, and bind, are subresources.
+// objects. All others, and bind and action, are subresources.
 func (e Endpoint) Operates() bool {
 	switch e {
-	case EndpointBind, EndpointReviewAccess, EndpointReviewOwnAccess, EndpointReviewOwnRules, EndpointReviewOwnUser, EndpointReviewToken:
+	case EndpointAction, EndpointBind, EndpointReviewAccess, EndpointReviewOwnAccess, EndpointReviewOwnRules, EndpointReviewOwnUser, EndpointReviewToken:
 		return true
 	}
 	return false

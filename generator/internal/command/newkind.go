@@ -104,6 +104,9 @@ func newVersion(root string) *cobra.Command {
 				return err
 			}
 			for _, r := range all[at].Resources {
+				if r.Action != nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "The action %s stays in %s: add it and the kind of its body here too, if both versions shall have it.\n", r.Plural, all[at].Version)
+				}
 				for _, sub := range r.Subresources {
 					if sub.Action != nil {
 						fmt.Fprintf(cmd.OutOrStdout(), "The action %s of %s stays in %s: add it and the kind of its body here too, if both versions shall have it.\n", sub.Name, r.Plural, all[at].Version)
@@ -138,6 +141,9 @@ func versionFiles(all []*model.GroupVersion, from *model.GroupVersion, version s
 	fmt.Fprintf(&b, "openapi: 3.0.3\ninfo: {title: %s/%s, version: unversioned}\npaths: {}\n\nx-cluster-group:\n  name: %s\n  groupPriority: %d\n  versionPriority: %d\n\nx-cluster-resources:\n", from.Group, version, from.Group, from.GroupPriority, priority)
 	inOrder := slices.SortedFunc(slices.Values(from.Resources), func(a, b *model.Resource) int { return a.Pos.Line - b.Pos.Line })
 	for _, r := range inOrder {
+		if r.Action != nil {
+			continue
+		}
 		scope := "Cluster"
 		if r.Namespaced {
 			scope = "Namespaced"

@@ -13,13 +13,18 @@ import (
 type actionMethod struct {
 	Name, Description    string
 	Path                 string // "restart of widgets"
-	Writes               bool
-	Object, Body, Answer string // Body is "" for none
+	Effect               string // reads, writes or streams
+	Object, Body, Answer string // Object is "" for an action that is not of an object, Body for none
 }
 
-func newActionMethod(name string, res *model.Resource, sub model.Subresource) actionMethod {
+// newActionMethod is the method of an action below the objects of a resource, or without a sub of the resource itself.
+func newActionMethod(name string, res *model.Resource, sub *model.Subresource) actionMethod {
 	goName := func(t *model.Type) string { return goPackage(t.GV.Dir) + "." + goTypeName(t.Name, t.Schema.Goname) }
-	m := actionMethod{Name: name, Description: sub.Action.Description, Path: sub.Name + " of " + res.Plural, Writes: sub.Action.Effect == "writes",
+	if sub == nil {
+		return actionMethod{Name: name, Description: res.Action.Description, Path: res.Plural, Effect: res.Action.Effect, Body: goName(res.Type),
+			Answer: goName(res.Action.Answer)}
+	}
+	m := actionMethod{Name: name, Description: sub.Action.Description, Path: sub.Name + " of " + res.Plural, Effect: sub.Action.Effect,
 		Object: goName(res.Type), Answer: goName(sub.Action.Answer)}
 	if slices.Contains(sub.Verbs, "create") {
 		m.Body = goName(sub.Type)
@@ -29,36 +34,78 @@ func newActionMethod(name string, res *model.Resource, sub model.Subresource) ac
 
 // Signature is that of the method.
 func (m actionMethod) Signature() string {
-	call := "*action.View[" + m.Object + "]"
-	if m.Writes {
+	call, writes := "", m.Effect == "writes"
+	switch {
+	case m.Object == "" && writes:
+		call = "*action.Command"
+	case m.Object == "":
+		call = "*action.Query"
+	case writes:
 		call = "*action.Call[" + m.Object + "]"
+	default:
+		call = "*action.View[" + m.Object + "]"
 	}
-	body := ""
+	in := "ctx context.Context, call " + call
 	if m.Body != "" {
-		body = ", body *" + m.Body
+		in += ", body *" + m.Body
 	}
-	return fmt.Sprintf("(ctx context.Context, call %s%s) (*%s, error)", call, body, m.Answer)
+	if m.Effect == "streams" {
+		return fmt.Sprintf("(%s, send func(*%s) error) error", in, m.Answer)
+	}
+	return fmt.Sprintf("(%s) (*%s, error)", in, m.Answer)
 }
 
 // Adapter is the function of the package action that makes a row's action of the method.
 func (m actionMethod) Adapter() string {
 	switch {
-	case m.Writes:
+	case m.Effect == "writes":
 		return "Writes"
-	case m.Body != "":
-		return "Reads"
+	case m.Effect == "streams" && m.Body == "":
+		return "ShowsStream"
+	case m.Effect == "streams":
+		return "Streams"
+	case m.Body == "":
+		return "Shows"
 	}
-	return "Shows"
+	return "Reads"
 }
 
-// Act is the action of a row, as Go source.
-func (g *catalogGroup) Act(s catalogSubresource) string {
-	i := slices.IndexFunc(g.Actions, func(m actionMethod) bool { return m.Name == s.Method })
-	return fmt.Sprintf("action.%s(h.%s).Answers(%q, %d)", g.Actions[i].Adapter(), s.Method, s.Action.Answer.Name, g.Table.Root(s.Action.Answer.Name))
+// Act is the action of a row, which the method performs, as Go source.
+func (g *catalogGroup) Act(method string, a *model.Action) string {
+	i := slices.IndexFunc(g.Actions, func(m actionMethod) bool { return m.Name == method })
+	return fmt.Sprintf("action.%s(h.%s).Answers(%q, %d)", g.Actions[i].Adapter(), method, a.Answer.Name, g.Table.Root(a.Answer.Name))
 }
 
 // TypesPath is the import path of the types of the version.
 func (g *catalogGroup) TypesPath() string { return module + "/gen/" + g.Dir }
+
+// act adds the method of an action.
+func (g *catalogGroup) act(method string, res *model.Resource, sub *model.Subresource) string {
+	g.Actions = append(g.Actions, newActionMethod(method, res, sub))
+	return method
+}
+
+// performed adds the method of a resource with an action; "" for another resource.
+func (g *catalogGroup) performed(m *model.Model, res *model.Resource) string {
+	if res.Action == nil {
+		return ""
+	}
+	return g.act(performs(m, res), res, nil)
+}
+
+// performs is the method of a resource with an action. The version of the lowest priority, usually the oldest, has the
+// plain name; so a further version renames no method.
+func performs(m *model.Model, res *model.Resource) string {
+	for _, gv := range m.GroupVersions {
+		if !gv.Served || gv.Group != res.GV.Group || gv.VersionPriority >= res.GV.VersionPriority {
+			continue
+		}
+		if slices.ContainsFunc(gv.Resources, func(o *model.Resource) bool { return o.Kind == res.Kind && o.Action != nil }) {
+			return "Perform" + res.Kind + "In" + camelDir(res.GV.Dir)
+		}
+	}
+	return "Perform" + res.Kind
+}
 
 // distinctActions refuses actions whose methods have the name of another hook.
 func distinctActions(groups []catalogGroup) error {

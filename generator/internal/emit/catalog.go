@@ -128,6 +128,7 @@ type catalogResource struct {
 	Form         string // of the stored objects, see schema.Table.Form
 	HookName     string // the end of the hooks' names
 	Convert      string // Go literal, "" for none
+	Method       string // of the hooks, for an action
 }
 
 type catalogColumn struct {
@@ -165,6 +166,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 				g.Converts = append(g.Converts, conversionMethods(res)...)
 			}
 		}
+		r.Method = g.performed(m, res)
 		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate")
 		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
 		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
@@ -266,8 +268,7 @@ func (g *catalogGroup) subresource(of *catalogResource, sub model.Subresource) c
 	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name, TypeRef: int(gv.Table.Root(sub.Type.Name))}
 	s.Group, s.Version = sub.Type.GV.Group, sub.Type.GV.Version
 	if sub.Action != nil {
-		s.Method = camelName(sub.Name) + of.HookName
-		g.Actions = append(g.Actions, newActionMethod(s.Method, of.Resource, sub))
+		s.Method = g.act(camelName(sub.Name)+of.HookName, of.Resource, &sub)
 	}
 	if sub.SpecReplicas != "" {
 		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " +

@@ -62,8 +62,9 @@ type clientResource struct {
 
 type clientSubresource struct {
 	Method, Plural, Name, Kind, Type string
-	Answer                           string // of an action with a body
+	Answer                           string // of an action with a body, or that streams
 	Does                             string // of an action
+	Action                           string // the type of the client that calls it
 	Namespaced                       bool
 }
 
@@ -75,7 +76,10 @@ func newClientGroup(gv *model.GroupVersion) clientGroup {
 		return goPackage(t.GV.Dir) + "." + goTypeName(t.Name, t.Schema.Goname)
 	}
 	for _, r := range gv.Resources {
-		if access := accessOf(r.Verbs); access != "" {
+		if access := accessOf(r.Verbs); r.Action != nil {
+			g.Subresources = append(g.Subresources, clientSubresource{Method: clientPlural(r), Plural: r.Plural, Kind: r.Kind, Type: goType(r.Type),
+				Namespaced: r.Namespaced, Answer: goType(r.Action.Answer), Does: r.Action.Description, Action: "Task" + streamed(r.Action)})
+		} else if access != "" {
 			name := goType(r.Type)
 			g.Resources = append(g.Resources, clientResource{
 				Method: clientPlural(r), Plural: r.Plural, Kind: r.Kind, Access: access, Type: name, Namespaced: r.Namespaced,
@@ -93,8 +97,11 @@ func newClientGroup(gv *model.GroupVersion) clientGroup {
 			}
 			if s.Action != nil {
 				sub.Does = s.Action.Description
-				if slices.Contains(s.Verbs, "create") {
-					sub.Answer = goType(s.Action.Answer)
+				if get := slices.Contains(s.Verbs, "get"); !get || s.Action.Streams() {
+					sub.Answer, sub.Action = goType(s.Action.Answer), "Action"+streamed(s.Action)
+					if get {
+						sub.Action = "Feed"
+					}
 				}
 			}
 			g.Subresources = append(g.Subresources, sub)
@@ -104,6 +111,14 @@ func newClientGroup(gv *model.GroupVersion) clientGroup {
 		g.Imports = append(g.Imports, clientImport{goPackage(dir), module + "/gen/" + dir})
 	}
 	return g
+}
+
+// streamed ends the name of the type of the client that calls an action.
+func streamed(a *model.Action) string {
+	if a.Streams() {
+		return "Stream"
+	}
+	return ""
 }
 
 // accessOf names the access of a resource with these verbs; "" for none that the client

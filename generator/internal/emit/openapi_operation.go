@@ -20,7 +20,7 @@ type operation struct {
 
 // mediaTypes are the representations that the server speaks.
 type mediaTypes struct {
-	object, list, patch, text, any []string
+	object, list, stream, patch, text, any []string
 }
 
 func newMediaTypes(p model.Profile) mediaTypes {
@@ -28,6 +28,7 @@ func newMediaTypes(p model.Profile) mediaTypes {
 	return mediaTypes{
 		object: []string{json, yaml, binary},
 		list:   []string{json, yaml, binary, json + ";stream=watch", binary + ";stream=watch"},
+		stream: []string{json + ";stream=watch"},
 		patch:  []string{"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml"},
 		text:   []string{"text/plain", json, yaml, binary},
 		any:    []string{"*/*"},

@@ -103,6 +103,10 @@ func (p *paths) collection(at resourcePath, path string) error {
 		case "list":
 			methods["get"] = p.list(at, at.r.Kind)
 		case "create":
+			if at.r.Action != nil {
+				methods["post"] = p.performed(at, at.scope+at.r.Kind, at.kind, at.r.Type, at.r.Action)
+				continue
+			}
 			methods["post"] = p.write(at, "create"+at.word+at.scope+at.r.Kind, "post", "Create", at.r.Type, at.kind)
 		case "deletecollection":
 			op, err := p.delete(at, "delete"+at.word+"Collection"+at.scope+at.r.Kind, "deletecollection")

@@ -56,15 +56,27 @@ func (p *paths) subresource(at resourcePath, object string, name parameter, s *m
 	return nil
 }
 
-// action is the operation of an action.
+// action is the operation of an action of an object.
 func (p *paths) action(at resourcePath, what string, kind object, s *model.Subresource) (method string, op operation) {
-	if slices.Contains(s.Verbs, "get") {
-		return "get", operation{id: "read" + at.word + what, tag: at.tag, action: "get", kind: kind, description: s.Action.Description,
-			answer: p.ref(s.Type), codes: []string{"200"}, answerTypes: p.media.object}
+	if !slices.Contains(s.Verbs, "get") {
+		return "post", p.performed(at, what, kind, s.Type, s.Action)
 	}
-	op = p.write(at, "create"+at.word+what, "post", "Create", s.Type, kind)
-	op.description, op.answer, op.bodyRequired, op.codes = s.Action.Description, p.ref(s.Action.Answer), false, []string{"201"}
-	return "post", op
+	op = operation{id: "read" + at.word + what, tag: at.tag, action: "get", kind: kind, description: s.Action.Description,
+		answer: p.ref(s.Type), codes: []string{"200"}, answerTypes: p.media.object}
+	if s.Action.Streams() {
+		op.parameters, op.answerTypes = query("timeoutSeconds"), p.media.stream
+	}
+	return "get", op
+}
+
+// performed is the operation of an action with a body.
+func (p *paths) performed(at resourcePath, what string, kind object, body *model.Type, a *model.Action) operation {
+	op := p.write(at, "create"+at.word+what, "post", "Create", body, kind)
+	op.description, op.answer, op.bodyRequired, op.codes = a.Description, p.ref(a.Answer), false, []string{"201"}
+	if a.Streams() {
+		op.parameters, op.codes, op.answerTypes = append(op.parameters, query("timeoutSeconds")...), []string{"200"}, p.media.stream
+	}
+	return op
 }
 
 // log adds the path of a container's output, which is text.

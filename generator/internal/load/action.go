@@ -8,14 +8,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// action reads the action of a subresource.
-func (d *documents) action(sub *model.Subresource, gv *model.GroupVersion) func(node) {
+// action reads the action of a subresource, or of a resource without storage.
+func (d *documents) action(to **model.Action, gv *model.GroupVersion) func(node) {
 	return func(n node) {
-		sub.Action = &model.Action{Pos: n.pos()}
+		a := &model.Action{Pos: n.pos()}
+		*to = a
 		answer := ""
-		d.object(n, d.actionKeys(sub.Action, &answer))
+		d.object(n, d.actionKeys(a, &answer))
 		if answer != "" {
-			d.links = append(d.links, link{n.pos(), gv, answer, &sub.Action.Answer})
+			d.links = append(d.links, link{n.pos(), gv, answer, &a.Answer})
 		}
 	}
 }
@@ -60,12 +61,49 @@ func (d *documents) resolveAction(sub *model.Subresource, res *model.Resource) {
 	if !res.Stored {
 		d.fail(a.Pos, "give it to a resource that is stored", "%s are not stored, so there is no object for the action %s", res.Plural, sub.Name)
 	}
-	if a.Answer == nil {
-		a.Answer = sub.Type
+	d.resolveAnswer(a, sub.Type, res, sub.Name+" of "+res.Plural)
+}
+
+// resolveAnswer finds the kind of the answer of an action with that name, nil for none. body is the kind of its body.
+func (d *documents) resolveAnswer(a *model.Action, body *model.Type, res *model.Resource, name string) {
+	if a == nil {
+		return
 	}
-	for _, t := range []*model.Type{sub.Type, a.Answer} {
+	if a.Answer == nil {
+		a.Answer = body
+	}
+	for _, t := range []*model.Type{body, a.Answer} {
 		if t != nil && t.GV != res.GV {
-			d.fail(a.Pos, "write a kind of "+res.GV.Dir, "the action %s of %s has the kind %s, which is of another version", sub.Name, res.Plural, t.ID)
+			d.fail(a.Pos, "write a kind of "+res.GV.Dir, "the action %s has the kind %s, which is of another version", name, t.ID)
 		}
 	}
+}
+
+// checkOperationAction checks the keys of a resource that has an action, whose objects are not stored.
+func (d *documents) checkOperationAction(res *model.Resource, said *resourceText) {
+	a := res.Action
+	switch {
+	case a == nil && res.Endpoint == api.EndpointAction:
+		d.fail(res.Pos, "write action in place of the endpoint", "%s have the endpoint of actions and no action", res.Plural)
+		return
+	case a == nil:
+		return
+	case d.model.Module == "":
+		d.fail(a.Pos, "name an endpoint", "%s have an action, which is for APIs of other modules", res.Plural)
+	case res.Endpoint != "":
+		d.fail(a.Pos, "drop one of them", "%s have an action and an endpoint", res.Plural)
+	case said.storage != nil && *said.storage || said.storedAs != "":
+		d.fail(a.Pos, "drop one of them, or write the action below subresources", "%s have an action, and storage for objects", res.Plural)
+	case len(res.Verbs) > 0 && !slices.Equal(res.Verbs, []string{"create"}):
+		d.fail(a.Pos, "drop verbs, since the action is what a create does", "%s have an action, and the verbs %s", res.Plural, strings.Join(res.Verbs, ", "))
+	}
+	for _, key := range []struct {
+		name  string
+		there bool
+	}{{"hooks", len(res.Hooks) > 0}, {"subresources", len(res.Subresources) > 0}, {"columns", len(res.Columns) > 0}, {"selectable", len(res.Selectable) > 0}} {
+		if key.there {
+			d.fail(a.Pos, "drop "+key.name, "%s have an action and %s, which only stored objects have", res.Plural, key.name)
+		}
+	}
+	res.Endpoint = api.EndpointAction
 }

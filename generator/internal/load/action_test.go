@@ -9,43 +9,13 @@ import (
 
 // TestActionDocuments: what an action lacks, or has too much, is said with its line and a remedy.
 func TestActionDocuments(t *testing.T) {
-	load := func(subresource string) string {
-		t.Helper()
-		root := t.TempDir()
-		for file, text := range map[string]string{
-			"go.mod": "module shop.example.com\n",
-			"openapi/shop/v1.yaml": "openapi: 3.0.3\ninfo: {title: shop, version: v1}\npaths: {}\nx-cluster-group: {name: shop.example.com, groupPriority: 100, versionPriority: 10}\n" +
-				"x-cluster-resources:\n  orders:\n    kind: Order\n    scope: Namespaced\n    subresources:\n      " + subresource + "\n",
-			"schemas/shop/v1/Order.yaml":       "description: What somebody buys.\nproperties:\n  metadata: {}\n",
-			"schemas/shop/v1/OrderRefund.yaml": "description: Asks for money.\nproperties:\n  metadata: {}\n",
-		} {
-			path := filepath.Join(root, filepath.FromSlash(file))
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		m, err := Load(root)
-		if err != nil {
-			return err.Error()
-		}
-		for _, gv := range m.GroupVersions {
-			for _, r := range gv.Resources {
-				for _, s := range r.Subresources {
-					if s.Action != nil {
-						return strings.Join(s.Verbs, ",") + " " + s.Type.Name + " " + s.Action.Answer.Name
-					}
-				}
-			}
-		}
-		return "no action"
-	}
+	load := func(subresource string) string { return loadOrders(t, "subresources:\n      "+subresource) }
 	const at = "openapi/shop/v1.yaml:10: "
 	for subresource, want := range map[string]string{
 		"refund: {schema: OrderRefund, action: {effect: writes, description: Pays back., answer: Order}}": "create OrderRefund Order",
 		"refund: {schema: /shop/v1/OrderRefund, action: {effect: reads, description: Pays back.}}":        "create OrderRefund OrderRefund",
+		"refund: {schema: OrderRefund, action: {effect: streams, description: Pays back.}}":               "create OrderRefund OrderRefund",
+		"refund: {schema: OrderRefund, verbs: [get], action: {effect: streams, description: Shows it.}}":  "get OrderRefund OrderRefund",
 		"refund: {schema: OrderRefund, verbs: [get], action: {effect: reads, description: Shows it.}}":    "get OrderRefund OrderRefund",
 		"refund: {action: {effect: writes, description: Pays back.}}":                                     at + "the action refund of orders does not say the kind of its body; add schema: OrderRefund and the document of that kind",
 		"refund: {schema: OrderRefund, verbs: [get], action: {effect: writes, description: Pays.}}":       at + "the action refund of orders writes, and is called by a GET; write effect: reads, or verbs: [create]",
@@ -59,6 +29,70 @@ func TestActionDocuments(t *testing.T) {
 	} {
 		if got := load(subresource); !strings.HasPrefix(got, want) {
 			t.Errorf("%s\n got %s\nwant %s", subresource, got, want)
+		}
+	}
+}
+
+// loadOrders loads a module with orders that have a key, and says what its action is, or what is wrong.
+func loadOrders(t *testing.T, key string) string {
+	t.Helper()
+	root := t.TempDir()
+	for file, text := range map[string]string{
+		"go.mod": "module shop.example.com\n",
+		"openapi/shop/v1.yaml": "openapi: 3.0.3\ninfo: {title: shop, version: v1}\npaths: {}\nx-cluster-group: {name: shop.example.com, groupPriority: 100, versionPriority: 10}\n" +
+			"x-cluster-resources:\n  orders:\n    kind: Order\n    scope: Namespaced\n    " + key + "\n",
+		"schemas/shop/v1/Order.yaml":       "description: What somebody buys.\nproperties:\n  metadata: {}\n",
+		"schemas/shop/v1/OrderRefund.yaml": "description: Asks for money.\nproperties:\n  metadata: {}\n",
+	} {
+		path := filepath.Join(root, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := Load(root)
+	if err != nil {
+		return err.Error()
+	}
+	for _, gv := range m.GroupVersions {
+		for _, r := range gv.Resources {
+			if r.Action != nil {
+				return strings.Join(r.Verbs, ",") + " " + r.Type.Name + " " + r.Action.Answer.Name
+			}
+			for _, s := range r.Subresources {
+				if s.Action != nil {
+					return strings.Join(s.Verbs, ",") + " " + s.Type.Name + " " + s.Action.Answer.Name
+				}
+			}
+		}
+	}
+	return "no action"
+}
+
+// TestOperationDocuments does so for actions that are not of an object.
+func TestOperationDocuments(t *testing.T) {
+	const at, sells = "openapi/shop/v1.yaml:9: ", "action: {effect: writes, description: Sells., answer: OrderRefund}"
+	for key, want := range map[string]string{
+		sells: "create Order OrderRefund",
+		"action: {effect: streams, description: Sells.}":                         "create Order Order",
+		sells + "\n    verbs: [create]":                                          "create Order OrderRefund",
+		sells + "\n    verbs: [create, get]":                                     at + "orders have an action, and the verbs create, get; drop verbs, since the action is what a create does",
+		sells + "\n    storage: true":                                            at + "orders have an action, and storage for objects; drop one of them, or write the action below subresources",
+		sells + "\n    endpoint: review-access":                                  at + "orders have an action and an endpoint; drop one of them",
+		sells + "\n    hooks: [validate]":                                        at + "orders have an action and hooks, which only stored objects have; drop hooks",
+		sells + "\n    subresources: {status: {}}":                               at + "orders have an action and subresources, which only stored objects have; drop subresources",
+		sells + "\n    selectable: [spec.x]":                                     at + "orders have an action and selectable, which only stored objects have; drop selectable",
+		"action: {effect: writes, description: Sells., answer: Money}":           at + "no schema document for /shop/v1/Money; write schemas/shop/v1/Money.yaml",
+		"action: {effect: writes, description: Sells., answer: /core/v1/Pod}":    at + "the action orders has the kind core/v1.Pod, which is of another version; write a kind of shop/v1",
+		"action: {effect: sells, description: Sells.}":                           at,
+		"action: {effect: writes}":                                               at,
+		"endpoint: action":                                                       "openapi/shop/v1.yaml:",
+		"subresources:\n      x: {endpoint: review-access, schema: OrderRefund}": "openapi/shop/v1.yaml:10: ",
+	} {
+		if got := loadOrders(t, key); !strings.HasPrefix(got, want) {
+			t.Errorf("%s\n got %s\nwant %s", key, got, want)
 		}
 	}
 }

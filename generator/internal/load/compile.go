@@ -27,6 +27,9 @@ func (d *documents) compile() {
 		}
 		for _, res := range gv.Resources {
 			add(res.Pos, res.Type.Name, res.Type.ID)
+			if res.Action != nil {
+				add(res.Pos, res.Action.Answer.Name, res.Action.Answer.ID)
+			}
 			for _, sub := range res.Subresources {
 				add(sub.Pos, sub.Type.Name, sub.Type.ID)
 				if sub.Action != nil {

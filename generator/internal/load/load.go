@@ -226,6 +226,7 @@ func (d *documents) resolve() {
 			if res.StorageVersionHash == "" && res.Stored && !d.storedElsewhere(res) {
 				res.StorageVersionHash = usualHash(gv.Group, res.StorageVersion, res.Kind)
 			}
+			d.resolveAnswer(res.Action, res.Type, res, res.Plural)
 			for i := range res.Subresources {
 				sub := &res.Subresources[i]
 				if sub.Type == nil {

@@ -32,6 +32,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	if res.Kind == "" {
 		return
 	}
+	d.checkOperationAction(res, &said)
 	res.Namespaced = said.scope == "Namespaced"
 	res.Stored = said.storage == nil && res.Endpoint == "" || said.storage != nil && *said.storage
 	if d.checkLife(res); said.storedAs == "" {
@@ -93,6 +94,7 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
 		"endpoint":          d.endpoint(&res.Endpoint),
+		"action":            d.action(&res.Action, res.GV),
 		"role":              d.text(&res.Role),
 		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
 		"dependents": d.text(&res.Dependents), "orphanWarning": d.text(&res.OrphanWarning),
@@ -168,6 +170,7 @@ func (d *documents) endpoint(to *api.Endpoint) func(node) {
 func (d *documents) checkOperation(res *model.Resource) {
 	operates := !res.Stored && slices.Contains(res.Verbs, "create")
 	switch {
+	case res.Action != nil: // checkOperationAction has looked at it
 	case operates && res.Endpoint == "":
 		d.fail(res.Pos, "add endpoint, or drop storage: false", "%s are created and not kept, and no endpoint says what becomes of them", res.Plural)
 	case res.Endpoint != "" && res.Stored:
@@ -201,7 +204,7 @@ func (d *documents) subresources(n node, res *model.Resource) {
 				fix = "add endpoint"
 			}
 			d.fail(sub.Pos, fix, "the subresource %s of %s does not say what it does", sub.Name, res.Plural)
-		case sub.Endpoint.Operates() && sub.Endpoint != api.EndpointBind:
+		case sub.Endpoint.Operates() && sub.Endpoint != api.EndpointBind && sub.Endpoint != api.EndpointAction:
 			d.fail(sub.Pos, "give it to a resource without storage", "the subresource %s of %s has the endpoint %s, which is about no object", sub.Name,
 				res.Plural, sub.Endpoint)
 		case sub.Endpoint == api.EndpointScale:
@@ -229,7 +232,7 @@ func (d *documents) subresourceKeys(sub *model.Subresource, gv *model.GroupVersi
 		"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.texts(&sub.Verbs), "schema": d.text(ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
 		"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
 		"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned), "missingAs": d.text(&sub.MissingAs),
-		"action": d.action(sub, gv),
+		"action": d.action(&sub.Action, gv),
 	}
 }
 

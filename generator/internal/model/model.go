@@ -75,6 +75,7 @@ type Resource struct {
 	HasStatus           bool
 	HasGeneration       bool
 	Endpoint            api.Endpoint // of an operation, which keeps no objects
+	Action              *Action      // of an operation that the module's own code performs; nil for others
 	Role                string       // namespaces, definitions, signing-requests; "" for none
 	ConditionalUpdate   bool         // conditionalUpdate: an update must name the resourceVersion that it replaces
 	Dependents          string       // orphan, none; "" when a delete takes them along
@@ -150,14 +151,17 @@ type Subresource struct {
 	Action                                 *Action  // nil for none
 }
 
-// Action is an operation on an object that the module's own code performs. Type of its subresource is the kind of the
-// body, or for a GET that of the answer.
+// Action is an operation that the module's own code performs. The Type of its subresource, or of its resource without
+// storage, is the kind of the body, or for a GET that of the answer.
 type Action struct {
 	Pos         schema.Position
-	Effect      string // "reads" or "writes"
+	Effect      string // "reads", "writes" or "streams"
 	Description string
 	Answer      *Type
 }
+
+// Streams reports whether it answers with a sequence of objects.
+func (a *Action) Streams() bool { return a.Effect == "streams" }
 
 // Conversion converts the objects of a resource to and from another storage version.
 // Same: the two types are equal. Otherwise the fields of the plans are copied, and with

@@ -19,10 +19,11 @@ type kindData struct {
 	Actions   []actionRow
 }
 
-// actionRow is an action of a kind's objects.
+// actionRow is an action of a kind's objects, or one whose body is of the kind.
 type actionRow struct {
 	Name, Method, Description string
 	Body, Answer              typeName
+	Streams                   bool
 }
 
 // kind adds the page of a kind.
@@ -83,18 +84,24 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 	}{gv, rows}))
 }
 
-// actions are those of the objects of resources.
+// actions are those of resources and of their objects.
 func (w *writer) actions(page string, of []*model.Resource) (all []actionRow) {
+	row := func(name string, a *model.Action, body *model.Type) actionRow {
+		return actionRow{Name: name, Method: "POST", Description: a.Description, Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams()}
+	}
 	for _, r := range of {
+		if r.Action != nil {
+			all = append(all, row(r.Plural, r.Action, r.Type))
+		}
 		for _, s := range r.Subresources {
 			if s.Action == nil {
 				continue
 			}
-			row := actionRow{Name: s.Name, Method: "POST", Description: s.Action.Description, Body: w.linkTo(page, s.Type), Answer: w.linkTo(page, s.Action.Answer)}
+			of := row(s.Name, s.Action, s.Type)
 			if slices.Contains(s.Verbs, "get") {
-				row.Method, row.Body = "GET", typeName{}
+				of.Method, of.Body = "GET", typeName{}
 			}
-			all = append(all, row)
+			all = append(all, of)
 		}
 	}
 	return all

@@ -26,8 +26,14 @@ const ownRoles = "/apis/tools.example.com/v1/namespaces/default/roles"
 // startActions starts a server with actions of roles, and makes the role a.
 func startActions(t *testing.T, change func(*server.Config), actions map[string]*api.Action) *harness.Server {
 	t.Helper()
+	return startOperations(t, change, actions, nil)
+}
+
+// startOperations is startActions with actions that are not of an object.
+func startOperations(t *testing.T, change func(*server.Config), actions, operations map[string]*api.Action) *harness.Server {
+	t.Helper()
 	h := harness.Start(t, func(c *server.Config) {
-		c.API = harness.ActionAPI(actions)
+		c.API = harness.ActionAPI(actions, operations)
 		if change != nil {
 			change(c)
 		}
@@ -125,6 +131,9 @@ func TestActionsThatFail(t *testing.T) {
 			late <- err
 			return nil, err
 		}),
+		"sticks": fails(func(ctx context.Context, call *roleCall) (*rbacv1.Role, error) {
+			return update(ctx, call, func(*rbacv1.Role) error { <-ended; return nil })
+		}),
 		"breaks": fails(func(ctx context.Context, call *roleCall) (*rbacv1.Role, error) {
 			return update(ctx, call, func(r *rbacv1.Role) error { r.Metadata.Labels = map[string]string{"-": "-"}; return nil })
 		}),
@@ -142,7 +151,7 @@ func TestActionsThatFail(t *testing.T) {
 		"waits": fails(func(context.Context, *roleCall) (*rbacv1.Role, error) { return nil, action.TooEarly(7, "not yet") }),
 	})
 	before := h.Get(ownRoles + "/a").Body
-	for name, want := range map[string]int{"panics": 500, "throws": 500, "hangs": 504, "breaks": 422, "strays": 500, "fails": 500, "refuses": 422, "waits": 429} {
+	for name, want := range map[string]int{"panics": 500, "throws": 500, "hangs": 504, "sticks": 504, "breaks": 422, "strays": 500, "fails": 500, "refuses": 422, "waits": 429} {
 		got := h.Post(ownRoles+"/a/"+name, `{}`)
 		if got.Code != want || bytes.Contains(got.Body, []byte("password")) || bytes.Contains(got.Body, []byte("purpose")) || got.Field(t, "kind") != "Status" {
 			t.Errorf("%s: %d %s", name, got.Code, got.Body)

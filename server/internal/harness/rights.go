@@ -42,8 +42,9 @@ func OwnAPI(signs bool) *api.API {
 	}}
 }
 
-// ActionAPI is an API of another module: roles whose actions, by their names, take and answer roles.
-func ActionAPI(actions map[string]*api.Action) *api.API {
+// ActionAPI is an API of another module: roles whose actions, by their names, take and answer roles, and operations, by the
+// plurals of their resources, that take cluster roles in a namespace and answer roles.
+func ActionAPI(actions, operations map[string]*api.Action) *api.API {
 	return &api.API{Groups: func() []*api.GroupVersion {
 		own := &api.GroupVersion{Group: "tools.example.com", Version: "v1", GroupPriority: 1, VersionPriority: 1, Preferred: true}
 		var all []api.Subresource
@@ -55,6 +56,12 @@ func ActionAPI(actions map[string]*api.Action) *api.API {
 				row := ownRow(own, gv, "roles", all...)
 				for _, action := range actions {
 					action.Answers(row.Kind, row.Type)
+				}
+				for plural, action := range operations {
+					action.Answers(row.Kind, row.Type)
+					does := ownRow(own, gv, "clusterroles")
+					does.Plural, does.Namespaced, does.Stored, does.Verbs = plural, true, false, api.VerbCreate
+					does.Endpoint, does.Action, does.StorageVersion, does.Form = api.EndpointAction, action, "", ""
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -123,6 +124,38 @@ func (r *Reader) EachIn(ctx context.Context, row *catalog.Row, namespace string,
 		return visit(doc.Root())
 	})
 	return errors.Join(err, failed)
+}
+
+// PageIn is a part of the objects of a namespace, or of all for "", in the version of a row: those from a key on, as they
+// were at a revision, 0 for now. The texts are longer than room by less than an object. There are more if next, the key
+// to go on from, is not "". Errors: 410 for a forgotten revision.
+func (r *Reader) PageIn(ctx context.Context, row *catalog.Row, namespace, from string, revision uint64, room int) (page [][]byte, next string, at uint64, err error) {
+	view, err := r.store.At(ctx, revision)
+	var trimmed *store.TrimmedError
+	if errors.As(err, &trimmed) {
+		return nil, "", 0, api.Expired("the objects of revision %d are not kept any more; begin again", revision)
+	}
+	if err != nil {
+		return nil, "", 0, err
+	}
+	defer func() { _ = view.Close() }() // of a read
+	var failed error
+	err = view.Scan(ctx, row.Prefix(namespace), from, func(e *store.Entry) bool {
+		if room <= 0 {
+			next = strings.Clone(e.Key)
+			return false
+		}
+		doc, err := shown(ctx, row, e.Body)
+		if err != nil {
+			failed = err
+			return false
+		}
+		defer doc.Release()
+		text := doc.Root().AppendJSON(nil)
+		page, room = append(page, text), room-len(text)
+		return true
+	})
+	return page, next, view.Revision(), errors.Join(err, failed)
 }
 
 // shown is a stored object in the version of a row.

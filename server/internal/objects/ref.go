@@ -30,6 +30,19 @@ func (t *Ref) Does() api.Endpoint {
 	return t.Row.Endpoint
 }
 
+// Action is what the code of a module does at the target; nil for other targets.
+func (t *Ref) Action() *api.Action {
+	if t.Sub != nil {
+		return t.Sub.Action
+	}
+	return t.Row.Action
+}
+
+// Whole is the target of a change of all of an object, the status too, by the code of an action.
+func Whole(row *catalog.Row, namespace, name string) Ref {
+	return Ref{Row: row, Sub: &api.Subresource{Endpoint: api.EndpointAction, Keeps: row.Keeps}, Namespace: namespace, Name: name}
+}
+
 // writesStatus reports whether the target is an endpoint that writes only an object's
 // status.
 func (t *Ref) writesStatus() bool { return t.Sub != nil && t.Sub.Endpoint.WritesStatus() }

@@ -15,7 +15,7 @@ import (
 // claimAddresses gives a service its addresses and ports. An abandoned evaluation
 // releases them.
 func (e *Evaluation) claimAddresses() (err error) {
-	if e.stored.Sub == nil {
+	if e.stored.Sub == nil || e.writesWhole() {
 		e.claim, err = e.s.services.Claim(e.stored.Row, e.obj, e.old, e.Opts.DryRun)
 	}
 	return err

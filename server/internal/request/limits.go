@@ -139,7 +139,7 @@ func (p *Pool) count(have *Slot) {
 // Enter waits for the place of a request among those that run, or answers 429 when there
 // is none: at its priority level, or among all.
 func (env *Env) Enter(r *Request) error {
-	watches := r.watches()
+	watches := r.watches() || r.Target.streams()
 	if r.Target.AlwaysServed || r.Target.Remote != nil || r.LongRunning() && !watches { // extension servers have limits of their own
 		return nil
 	}

@@ -63,6 +63,11 @@ func (t *Target) Connects() bool {
 	return t.Sub != nil && t.Sub.Endpoint.Connects()
 }
 
+// streams reports whether the target is an action with a sequence of answers.
+func (t *Target) streams() bool {
+	return t.Row != nil && t.Action() != nil && t.Action().Stream != nil
+}
+
 // lasts reports whether the answer takes as long as a process outside of the server.
 func (t *Target) lasts() bool {
 	return t.Connects() || t.Sub != nil && t.Sub.Endpoint == api.EndpointLog
@@ -197,7 +202,7 @@ func (r *Request) LongRunning() bool {
 	if t.Remote != nil {
 		return r.lastsRemotely()
 	}
-	return t.Unbounded || t.lasts() || r.watches()
+	return t.Unbounded || t.lasts() || t.streams() || r.watches()
 }
 
 // MayWait reports whether the request can take long, and is bounded in time then. A get

@@ -59,6 +59,9 @@ func (r *Request) offer() codec.Offer {
 		}
 		return o
 	}
+	if t.streams() {
+		return codec.Offer{Watch: true, MetaGroup: metaGroup}
+	}
 	if t.Row != nil && r.LongRunning() {
 		o.Watch, o.Table, o.Partial = true, true, true
 		return o

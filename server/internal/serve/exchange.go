@@ -69,7 +69,7 @@ func (h *Handler) finish(r *request.Request) {
 func (h *Handler) rest(r *request.Request) (whole bool) {
 	defer h.env.End(r)
 	defer func() {
-		if v := recover(); v != nil {
+		if v := recover(); v != nil && v != http.ErrAbortHandler { // the answer is broken off on purpose (Fail)
 			h.env.Panicked(r, v)
 		}
 	}()

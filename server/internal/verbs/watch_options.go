@@ -44,8 +44,7 @@ func (v *Verbs) watchOptions(r *request.Request) (o watchOptions, err error) {
 	if _, err := q.Integer("limit"); err != nil { // it has no effect here, but must be a number
 		return o, err
 	}
-	seconds, err := q.Integer("timeoutSeconds")
-	if err != nil {
+	if o.timeout, err = v.Time(r); err != nil {
 		return o, err
 	}
 	asked := q.Has("sendInitialEvents")
@@ -75,12 +74,16 @@ func (v *Verbs) watchOptions(r *request.Request) (o watchOptions, err error) {
 		}
 		o.endMark = o.initial && o.bookmarks
 	}
-	if seconds != nil && *seconds > 0 {
-		o.timeout = time.Duration(min(*seconds, longestWatch)) * time.Second
-	} else {
-		o.timeout = v.cfg.MinRequestTimeout + rand.N(v.cfg.MinRequestTimeout+1)
-	}
 	return o, nil
+}
+
+// Time is the time that a watch or another stream may last: what the request says, or else the server's choice.
+func (v *Verbs) Time(r *request.Request) (time.Duration, error) {
+	seconds, err := r.Query.Integer("timeoutSeconds")
+	if err != nil || seconds == nil || *seconds <= 0 {
+		return v.cfg.MinRequestTimeout + rand.N(v.cfg.MinRequestTimeout+1), err
+	}
+	return time.Duration(min(*seconds, longestWatch)) * time.Second, nil
 }
 
 // longestWatch is a bound that no watch reaches, in seconds: 100 years.

@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// addActions adds actions of all forms to the module of trucks: of a namespace, and with answers that stream.
+func addActions(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "actions"))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "openapi", "fleet", "v1beta1.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := strings.NewReplacer("x-cluster-resources:\n", `x-cluster-resources:
+  assignments:
+    kind: Assignment
+    scope: Namespaced
+    action: {effect: writes, answer: Truck, description: Gives a job to a truck that is ready.}
+`, "      restart:\n", `      follow:
+        schema: TruckFollow
+        action: {effect: streams, answer: TruckPosition, description: Shows where a truck is.}
+      tail:
+        schema: TruckPosition
+        verbs: [get]
+        action: {effect: streams, description: Shows where a truck is until nobody looks.}
+      restart:
+`).Replace(string(text))
+	if err := os.WriteFile(path, []byte(now), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const allStages = `{"apiVersion":"audit.k8s.io/v1","kind":"Policy","rules":[{"level":"RequestResponse","resources":[{"group":"fleet.example.com"}]},{"level":"None"}]}`
+
+// TestActionClients calls the actions of a module by the clients that people use, and looks for what the server says and
+// records of them.
+func TestActionClients(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("builds the whole server")
+	}
+	dir := newAPI(t)
+	addActions(t, dir)
+	runIn(t, dir, capstanGen(t), "generate")
+	runIn(t, dir, "go", "test", "-vet=off", ".") // the client of Go
+	runIn(t, dir, "go", "build", "-ldflags", noSymbols, "-o", "server", ".")
+	writeFile(t, dir, "tokens.csv", []byte("secret,admin,admin,\"system:masters\"\nbobs,bob,bob\n"))
+	writeFile(t, dir, "policy.json", []byte(allStages))
+	log := filepath.Join(dir, "audit.log")
+	s := serveBinary(t, filepath.Join(dir, "server"), t.TempDir(), "--token-auth-file", filepath.Join(dir, "tokens.csv"),
+		"--audit-policy-file", filepath.Join(dir, "policy.json"), "--audit-log-path", log)
+	writeFile(t, dir, "ca.crt", s.config(t).CAData)
+	run := func(in, name string, args ...string) (string, bool) {
+		cmd := exec.CommandContext(testContext(t), name, args...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
+		out, err := cmd.CombinedOutput()
+		return string(out), err == nil
+	}
+	kubectl := func(in string, args ...string) (string, bool) {
+		return run(in, binaries.kubectl, append([]string{"--kubeconfig", s.kubeconfig}, args...)...)
+	}
+	curl := func(token, path, body string) (string, bool) {
+		return run("", "curl", "--silent", "--show-error", "--no-buffer", "--max-time", "60", "--cacert", "ca.crt", "--header", "Authorization: Bearer "+token,
+			"--header", "Content-Type: application/json", "--data", body, s.url+path)
+	}
+	const fleet = "/apis/fleet.example.com/v1beta1/namespaces/default"
+	const truck = `{"apiVersion":"fleet.example.com/v1beta1","kind":"Truck","metadata":{"name":"a"},"spec":{"size":3}}`
+	expect := func(wanted bool, texts ...string) func(out string, ok bool) {
+		return func(out string, ok bool) {
+			t.Helper()
+			missing := func(text string) bool { return !strings.Contains(out, text) }
+			if ok != wanted || slices.ContainsFunc(texts, missing) {
+				t.Errorf("succeeded: %t, with %q: want %t with %q", ok, out, wanted, texts)
+			}
+		}
+	}
+	expect(true)(kubectl(truck, "create", "-f", "-"))
+	expect(false, "no truck is ready")(kubectl(`{"job":"sand"}`, "create", "--raw", fleet+"/assignments", "-f", "-"))
+	expect(true)(kubectl("", "patch", "truck", "a", "--subresource", "status", "--type", "merge", "-p", `{"status":{"ready":true}}`))
+	expect(true, `"code": 403`)(curl("bobs", fleet+"/assignments", `{"job":"sand"}`))
+	expect(true, "yes")(kubectl("", "auth", "can-i", "create", "assignments.fleet.example.com"))
+	expect(true)(kubectl("", "create", "role", "assign", "--verb", "create", "--resource", "assignments.fleet.example.com"))
+	expect(true)(kubectl("", "create", "rolebinding", "assign", "--role", "assign", "--user", "bob"))
+	expect(true, `"job": "sand"`, `"kind": "Truck"`)(curl("bobs", fleet+"/assignments", `{"job":"sand"}`))
+	expect(true, `"code": 422`, "job")(curl("secret", fleet+"/assignments", `{"job":""}`))
+	follow, ok := curl("secret", fleet+"/trucks/a/follow", `{}`)
+	if lines := strings.Split(strings.TrimSpace(follow), "\n"); !ok || len(lines) != 3 || !strings.Contains(lines[2], `"at":5`) {
+		t.Errorf("%t: the stream is %q", ok, follow)
+	}
+	tail, ok := kubectl("", "get", "--raw", fleet+"/trucks/a/tail?timeoutSeconds=1")
+	if n := strings.Count(tail, "\n"); !ok || n < 3 {
+		t.Errorf("%t: %d lines: %.300s", ok, n, tail)
+	}
+	expect(true, "assignments", "Assignment", "[create]")(kubectl("", "api-resources", "--api-group", "fleet.example.com", "-o", "wide"))
+	expect(true, "asks for a truck for a job")(kubectl("", "explain", "assignment"))
+	expect(true, `apiserver_request_total{code="201",component="apiserver",dry_run="",group="fleet.example.com",resource="assignments",scope="resource",subresource="",verb="POST",version="v1beta1"}`,
+		`resource="trucks",scope="resource",subresource="follow",verb="POST"`)(kubectl("", "get", "--raw", "/metrics"))
+	publishesActions(t, dir, s)
+	recordsActions(t, log)
+	speaksTypeScript(t, s)
+}
+
+// publishesActions looks for actions in the OpenAPI documents and the pages of a module.
+func publishesActions(t *testing.T, dir string, s *instance) {
+	t.Helper()
+	text, err := s.client(t).RESTClient().Get().AbsPath("/openapi/v3/apis/fleet.example.com/v1beta1").DoRaw(testContext(t))
+	type operation struct {
+		Description string
+		Responses   map[string]struct{ Content map[string]any }
+	}
+	var document struct {
+		Paths map[string]struct{ Get, Post operation }
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &document)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fleet = "/apis/fleet.example.com/v1beta1/namespaces/{namespace}"
+	if does := document.Paths[fleet+"/assignments"].Post; does.Responses["201"].Content == nil || !strings.Contains(does.Description, "Gives a job") {
+		t.Errorf("the action of a namespace is %+v", does)
+	}
+	for name, does := range map[string]operation{"follow": document.Paths[fleet+"/trucks/{name}/follow"].Post, "tail": document.Paths[fleet+"/trucks/{name}/tail"].Get} {
+		if content := does.Responses["200"].Content; len(content) != 1 || content["application/json;stream=watch"] == nil {
+			t.Errorf("%s answers %v", name, content)
+		}
+	}
+	site := t.TempDir()
+	runIn(t, dir, capstanGen(t), "docs", site)
+	for kind, wants := range map[string][]string{"Assignment": {"POST …/assignments", "Gives a job to a truck"}, "Truck": {"POST …/follow", "GET …/tail", "a sequence of"}} {
+		pages, err := filepath.Glob(filepath.Join(site, "kinds", "*", "*", kind+".html"))
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("no page of %s: %v", kind, err)
+		}
+		page, err := os.ReadFile(pages[0])
+		for _, want := range wants {
+			if err != nil || !strings.Contains(string(page), want) {
+				t.Errorf("the page of %s lacks %q: %v", kind, want, err)
+			}
+		}
+	}
+}
+
+// recordsActions looks for actions in the log of audit events.
+func recordsActions(t *testing.T, log string) {
+	t.Helper()
+	file, err := os.Open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	stages := map[string][]string{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e struct {
+			Stage, Verb   string
+			User          struct{ Username string }
+			ObjectRef     struct{ Resource, Subresource, Namespace string }
+			RequestObject struct{ Kind string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		key := strings.Join([]string{e.User.Username, e.Verb, e.ObjectRef.Resource, e.ObjectRef.Subresource, e.ObjectRef.Namespace, e.RequestObject.Kind}, " ")
+		stages[key] = append(stages[key], e.Stage)
+	}
+	for key, want := range map[string]string{
+		"bob create assignments  default Assignment":     "ResponseComplete",
+		"admin create trucks follow default TruckFollow": "ResponseStarted ResponseComplete",
+		"admin create trucks follow default ":            "RequestReceived",
+		"kubernetes-admin get trucks tail default ":      "RequestReceived ResponseStarted ResponseComplete",
+		"kubernetes-admin create assignments  default ":  "RequestReceived",
+	} {
+		if got := strings.Join(stages[key], " "); got != want {
+			t.Errorf("%s: the stages %q, want %q", key, got, want)
+		}
+	}
+	if t.Failed() {
+		t.Log(stages)
+	}
+}
+
+// speaksTypeScript makes TypeScript of the document of a module, and runs a program with it.
+func speaksTypeScript(t *testing.T, s *instance) {
+	if nodeFolder == "" {
+		return // make test-clients runs it
+	}
+	dir := filepath.Join(nodeFolder, "actions")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"documents", "exported", "src"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"generate.mjs": "generate.mjs", "actions.ts": "src/actions.ts", "tsconfig.json": "tsconfig.json"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "typescript", from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, dir, to, text)
+	}
+	text, err := s.client(t).RESTClient().Get().AbsPath("/openapi/v3/apis/fleet.example.com/v1beta1").DoRaw(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, dir, "documents/apis__fleet.example.com__v1beta1.json", text)
+	writeFile(t, dir, "package.json", []byte(`{"type":"module"}`))
+	writeFile(t, dir, "ca.crt", s.config(t).CAData)
+	for _, command := range [][]string{{"node", "generate.mjs"}, {filepath.Join(nodeFolder, "node_modules", ".bin", "tsc")}, {"node", "out/actions.js"}} {
+		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "SERVER="+s.url, "TOKEN=secret", "NODE_EXTRA_CA_CERTS="+filepath.Join(dir, "ca.crt"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%.8000s", filepath.Base(command[0]), err, out)
+		}
+	}
+}
