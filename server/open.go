@@ -29,6 +29,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
+	"github.com/capstan-dev/capstan/server/internal/kinds/references"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -104,13 +105,17 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.admitting, err = s.openAdmission(ctx, reader, rbac.Rights{Policy: policy, Authorizer: authz}, behind); err != nil {
 		return err
 	}
+	referrers, err := s.openReferences(ctx)
+	if err != nil {
+		return err
+	}
+	main, events := s.openPart(s.store), s.openPart(s.events)
+	s.headers = main.Headers
 	s.objects = objects.New(reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: decoding, Clock: cfg.Clock, Admission: s.admitting.chain,
-		Services: s.services, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
+		Services: s.services, Headers: s.headers, Referrers: referrers, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
 
 	// Watches, custom types and extension servers.
 	s.sweeper = conns.NewSweeper(times.Stall, min(times.Header, cfg.RequestTimeout))
-	main, events := s.openPart(s.store), s.openPart(s.events)
-	s.headers = main.Headers
 	rows, err := custom.NewRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) })
 	if err != nil {
 		return err
@@ -181,6 +186,16 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.http = s.newHTTP(handler)
 	s.show()
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// openReferences opens the index of the references that restrict deletes; nil where there are none.
+func (s *Server) openReferences(ctx context.Context) (objects.Referrers, error) {
+	index, err := references.Open(ctx, references.Config{Store: s.store, Catalog: s.catalog, Logger: s.log})
+	if index == nil || err != nil {
+		return nil, err
+	}
+	s.closeLater(index.Close)
+	return index, nil
 }
 
 // openPart opens what follows a store for requests; nil for no store.

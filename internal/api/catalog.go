@@ -110,6 +110,7 @@ type Resource struct {
 	Writing
 	Checking
 	Deletion
+	Relations
 	Columns           []Column
 	HiddenAnnotations []string     // not in the metadata that is shown without the object
 	Selectable        []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
@@ -268,6 +269,9 @@ type Hooks struct {
 	Status func(obj, old document.Value)
 	// Validate returns all mistakes. old is the zero Value on create.
 	Validate func(obj, old document.Value) []FieldError
+	// Check returns the mistakes of a valid object that show next to other objects. old is the zero
+	// Value on create.
+	Check func(view View, obj, old document.Value) []FieldError
 	// Warn returns warnings for the author of a valid object: deprecated fields, and
 	// those without effect. old is the zero Value on create.
 	Warn func(obj, old document.Value) []string

@@ -19,6 +19,12 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
+// References says that a text is the name of an object.
+type References struct {
+	Pos                       Position
+	Kind, OnMissing, OnDelete string
+}
+
 // Schema is one JSON Schema object before references are resolved. The loader of the
 // generator and the reader of custom resource definitions both make it; Compile turns it
 // into table rows.
@@ -64,6 +70,7 @@ type Schema struct {
 	PatchStrategy []string     // x-cluster-patch-strategy: merge | retainKeys | replace
 	PatchMergeKey string       // x-cluster-patch-merge-key
 	Immutable     bool         // x-cluster-immutable
+	References    *References  // x-cluster-references; nil for none
 	PreserveAny   bool         // x-cluster-preserve-unknown-fields
 	DefaultHook   bool         // x-cluster-hooks: [default]
 	ValidateHook  bool         // x-cluster-hooks: [validate]

@@ -76,10 +76,10 @@ func (d *Divided) UpdateAll(ctx context.Context, keys []string, fn func(current 
 
 // near is the part of a read set that lies in Store.
 func (d *Divided) near(seen []Seen) []Seen {
-	if !slices.ContainsFunc(seen, func(s Seen) bool { return d.away(s.Key) }) {
+	if !slices.ContainsFunc(seen, func(s Seen) bool { return !s.Mark && d.away(s.Key) }) {
 		return seen
 	}
-	return slices.DeleteFunc(slices.Clone(seen), func(s Seen) bool { return d.away(s.Key) })
+	return slices.DeleteFunc(slices.Clone(seen), func(s Seen) bool { return !s.Mark && d.away(s.Key) })
 }
 
 // look is the part of a read set that lies elsewhere. The error is ErrChanged when the part in Store

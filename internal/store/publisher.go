@@ -56,6 +56,7 @@ type pending struct {
 	change  *Change
 	stored  []byte // the change's value in the form of decodeValue, or of decodeLast
 	seen    []Seen // the read set
+	marks   []string
 	short   bool   // stored is the short record of a deletion
 	seal    Seal   // encrypts the records; nil for none
 	sealsBy uint64 // the generation of the cipher that made seal, or an earlier one

@@ -23,6 +23,9 @@ type Seen struct {
 	// Collection says that no key was created in the collection after the revision. Updates
 	// and deletions in it do not count.
 	Collection bool
+	// Mark says that Key is a mark, and that no write with the mark (Write.Marks) was made
+	// after the revision, at which the writer had read all that the mark stands for.
+	Mark bool
 }
 
 // ErrChanged: something that the write depends on (Write.Seen) has changed since; nothing
@@ -35,12 +38,13 @@ var ErrChanged = errors.New("store: what the write depends on has changed")
 // A newer revision may be that of another key with the same hash.
 //
 // Invariant: under Engine.write each element is the newest revision, visible or not, of
-// the writes of its keys, or of the creates in its collections, since the engine was
-// opened.
+// the writes of its keys, or of the creates in its collections and the writes with its
+// marks, since the engine was opened.
 type latest struct {
 	seed        maphash.Seed
 	keys        [latestSize]uint64
 	collections [latestSize]uint64
+	marks       [latestSize]uint64
 }
 
 const latestSize = 4096
@@ -49,17 +53,28 @@ func (l *latest) init() { l.seed = maphash.MakeSeed() }
 
 func (l *latest) of(s *Seen) *uint64 {
 	at := maphash.String(l.seed, s.Key) % latestSize
-	if s.Collection {
+	switch {
+	case s.Mark:
+		return &l.marks[at]
+	case s.Collection:
 		return &l.collections[at]
 	}
 	return &l.keys[at]
 }
 
-// note records a change. Engine.write is held.
-func (l *latest) note(c *Change) {
+// since reports whether a part of a read set says that nothing came after its revision, rather
+// than that a key has it.
+func (s *Seen) since() bool { return s.Collection || s.Mark }
+
+// note records a change and its marks. Engine.write is held.
+func (l *latest) note(p *pending) {
+	c := p.change
 	*l.of(&Seen{Key: c.Entry.Key}) = c.Entry.Revision
 	if c.Op == OpCreate {
 		*l.of(&Seen{Key: collectionOf(c.Entry.Key), Collection: true}) = c.Entry.Revision
+	}
+	for _, mark := range p.marks {
+		*l.of(&Seen{Key: mark, Mark: true}) = c.Entry.Revision
 	}
 }
 
@@ -67,11 +82,11 @@ func (l *latest) note(c *Change) {
 func collectionOf(key string) string { return key[:strings.LastIndexByte(key, '/')+1] }
 
 // since returns the newest revision after a given one at which a read set may have changed;
-// 0 for none. Collections have revisions of their own. Engine.write is held.
+// 0 for none. Collections and marks have revisions of their own. Engine.write is held.
 func (l *latest) since(revision uint64, all []*pending) (newest uint64) {
 	for _, p := range all {
 		for i := range p.seen {
-			if s := &p.seen[i]; !s.Collection {
+			if s := &p.seen[i]; !s.since() {
 				if at := *l.of(s); at > revision {
 					newest = max(newest, at)
 				}
@@ -82,11 +97,11 @@ func (l *latest) since(revision uint64, all []*pending) (newest uint64) {
 }
 
 // created is the newest revision at which a key may have been created in a collection of the
-// read set since it was read; 0 for none. Engine.write is held.
+// read set, or a mark of it written, since it was read; 0 for none. Engine.write is held.
 func (l *latest) created(all []*pending) (newest uint64) {
 	for _, p := range all {
 		for i := range p.seen {
-			if s := &p.seen[i]; s.Collection && *l.of(s) > s.Revision {
+			if s := &p.seen[i]; s.since() && *l.of(s) > s.Revision {
 				newest = max(newest, *l.of(s))
 			}
 		}
@@ -142,7 +157,7 @@ func (e *Engine) tryUnchanged(ctx context.Context, all []*pending) error {
 func (e *Engine) unchanged(seen []Seen) error {
 	for i := range seen {
 		s := &seen[i]
-		if s.Collection {
+		if s.since() {
 			continue
 		}
 		now, err := e.newest(s.Key)

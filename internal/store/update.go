@@ -172,7 +172,7 @@ func (e *Engine) newPending(ctx context.Context, key string, w Write, current *E
 	if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
 		return nil, err
 	}
-	p = &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}, seen: w.Seen, sealsBy: e.generation()}
+	p = &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}, seen: w.Seen, marks: w.Marks, sealsBy: e.generation()}
 	if p.seal, err = e.sealer(key); err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (e *Engine) commit(ctx context.Context, all ...*pending) error {
 	if err == nil {
 		e.write.next += uint64(len(all))
 		for _, p := range all {
-			e.write.latest.note(p.change)
+			e.write.latest.note(p)
 		}
 		e.publisher.enqueue(all...)
 	}

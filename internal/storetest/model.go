@@ -24,6 +24,7 @@ type Model struct {
 	oldest  uint64
 	changes []*store.Change                // with revisions oldest+1, oldest+2, …
 	subs    [2]map[*func(store.Batch)]bool // by turn
+	marks   map[string]uint64              // the last write with each
 	moved   chan struct{}                  // closed and replaced when current moves
 	closed  bool
 }
@@ -164,6 +165,12 @@ func (m *Model) write(keys []string, writes []store.Write, current []*store.Entr
 			c.Entry.Body = slices.Insert(c.Entry.Body, at, []byte(strconv.FormatUint(c.Entry.Revision, 10))...)
 		}
 		m.changes = append(m.changes, c)
+		for _, mark := range w.Marks {
+			if m.marks == nil {
+				m.marks = map[string]uint64{}
+			}
+			m.marks[mark] = c.Entry.Revision
+		}
 		batch, entries[i] = append(batch, c), c.Entry
 	}
 	if batch != nil {
@@ -181,6 +188,12 @@ func (m *Model) unchanged(writes []store.Write) bool {
 	state := m.state(m.current())
 	for _, w := range writes {
 		for _, s := range w.Seen {
+			if s.Mark {
+				if m.marks[s.Key] > s.Revision {
+					return false
+				}
+				continue
+			}
 			if !s.Collection && state[s.Key].Revision != s.Revision {
 				return false
 			}

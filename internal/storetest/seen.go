@@ -103,6 +103,49 @@ func testCollections(t *testing.T, h Harness) {
 	}
 }
 
+// testMarks: a write that depends on a mark is refused once another write had the mark, whatever that
+// did to which key, and a write without an effect has none.
+func testMarks(t *testing.T, h Harness) {
+	s, ctx := h.open(t), context.Background()
+	marked := func(key string, op store.Op) {
+		t.Helper()
+		if _, err := s.Update(ctx, key, func(*store.Entry) (store.Write, error) {
+			return store.Write{Op: op, Value: Body(1), Marks: []string{"trucks/shop/", "trucks/"}}, nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	Put(t, s, "things/a", 1)
+	for _, step := range []struct {
+		what string
+		do   func()
+		kept bool
+	}{
+		{"nothing", func() {}, true},
+		{"a create", func() { marked("things/b", store.OpCreate) }, false},
+		{"a write without the mark", func() { Put(t, s, "things/b", 2) }, true},
+		{"a write of nothing", func() { marked("things/b", 0) }, true},
+		{"an update", func() { marked("things/b", store.OpUpdate) }, false},
+		{"a delete", func() { marked("things/b", store.OpDelete) }, false},
+	} {
+		seen := store.Seen{Key: "trucks/", Revision: s.Current(), Mark: true}
+		step.do()
+		if err := putSeen(s, "reader", seen); (err == nil) != step.kept || err != nil && !errors.Is(err, store.ErrChanged) {
+			t.Errorf("%s: %v", step.what, err)
+		}
+	}
+	before := s.Current()
+	marked("things/c", store.OpCreate)
+	for mark, stands := range map[string]bool{"trucks/": false, "trucks/shop/": false, "trucks/yard/": true} {
+		if err := putSeen(s, "reader", store.Seen{Key: mark, Revision: before, Mark: true}); (err == nil) != stands {
+			t.Errorf("seen %s before the write: %v", mark, err)
+		}
+	}
+	if err := putSeen(s, "reader", store.Seen{Key: "trucks/", Revision: s.Current(), Mark: true}); err != nil {
+		t.Errorf("seen again: %v", err)
+	}
+}
+
 // testReadSetsAtOnce: writers create children while a parent is open, and another one
 // closes it: what a view shows after the close is all there will ever be. The parent
 // opens again, so that an old decision meets an open parent of another revision.

@@ -58,6 +58,7 @@ func Run(t *testing.T, h Harness) {
 		{"SeveralKeysAtOnce", testSeveralKeysAtOnce},
 		{"ReadSets", testReadSets},
 		{"CollectionsInReadSets", testCollections},
+		{"MarksInReadSets", testMarks},
 		{"ReadSetsAtOnce", testReadSetsAtOnce},
 		{"CollectionsAtOnce", testCollectionsAtOnce},
 		{"KeyLockHonoursContext", testKeyLock},

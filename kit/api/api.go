@@ -34,6 +34,9 @@ type (
 	Endpoint      = api.Endpoint
 	FieldError    = api.FieldError
 	GroupResource = api.GroupResource
+	Relations     = api.Relations
+	ReadKind      = api.ReadKind
+	Reference     = api.Reference
 )
 
 const (

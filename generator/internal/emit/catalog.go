@@ -124,6 +124,7 @@ type catalogResource struct {
 	Create       bool
 	Update       bool
 	Validate     bool
+	Check        bool
 	Warn, Status bool
 	Form         string // of the stored objects, see schema.Table.Form
 	HookName     string // the end of the hooks' names
@@ -167,10 +168,10 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			}
 		}
 		r.Method = g.performed(m, res)
-		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate")
+		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate") || slices.Contains(res.Hooks, "check")
 		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
 		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
-		r.Status = slices.Contains(res.Hooks, "status")
+		r.Status, r.Check = slices.Contains(res.Hooks, "status"), slices.Contains(res.Hooks, "check")
 		for _, h := range []struct {
 			on             bool
 			verb, sig, doc string
@@ -179,6 +180,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			{r.Update, "Update", "(obj, old document.Value)", "keeps of old what only the server may change."},
 			{r.Status, "Status", "(obj, old document.Value)", "gives what the status endpoint makes of " + res.Kind + " what belongs to the rest of old."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
+			{r.Check, "Check", "(view api.View, obj, old document.Value) []api.FieldError", "finds what is wrong of a valid " + res.Kind + " next to others; old is absent on create."},
 			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},
 		} {
 			if h.on {

@@ -19,7 +19,7 @@ func (g *catalogGroup) publish() {
 	if !g.Outside {
 		return
 	}
-	public := strings.NewReplacer("document.Value", "object.Value", "api.FieldError", "object.Cause")
+	public := strings.NewReplacer("api.View", "*object.View", "document.Value", "object.Value", "api.FieldError", "object.Cause")
 	for _, methods := range [][]hookMethod{g.Methods, g.Converts} {
 		for i := range methods {
 			methods[i].Signature = public.Replace(methods[i].Signature)
@@ -81,7 +81,7 @@ func (g *catalogGroup) UsesObject() bool { return g.Outside && len(g.Methods)+le
 
 func (g *catalogGroup) AdaptsHooks() bool {
 	return g.UsesObject() && slices.ContainsFunc(g.Resources, func(r catalogResource) bool {
-		return r.Create || r.Update || r.Status || r.Validate || r.Warn || strings.Contains(r.Convert, "object.") ||
+		return r.Create || r.Update || r.Status || r.Validate || r.Check || r.Warn || strings.Contains(r.Convert, "object.") ||
 			slices.ContainsFunc(r.Columns, func(c catalogColumn) bool { return strings.HasPrefix(c.Method, "object.") })
 	})
 }

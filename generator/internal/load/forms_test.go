@@ -68,6 +68,7 @@ func TestReadersHaveTheKeysOfTheForms(t *testing.T) {
 	schemaKeys[sameAsKey] = func(node) {} // read before the others
 	readers := map[string]map[string]func(node){
 		"schema/$defs/schema": schemaKeys, "schema/$defs/restriction": d.restrictionFields(n, &schema.Schema{}),
+		"schema/$defs/schema/properties/x-cluster-references": d.referenceKeys(&schema.References{}),
 		"schema/$defs/rule": d.demandKeys(&schema.Demand{}), "schema/$defs/test": d.testKeys(&schema.Test{}),
 		"version/$defs/document": d.documentKeys(gv), "version/$defs/group": d.groupKeys(gv, &listed),
 		"version/$defs/resource":                       d.resourceKeys(res, &resourceText{}),

@@ -47,12 +47,13 @@ func (d *documents) finish() (*model.Model, error) {
 // documents are all files below openapi/ and schemas/ on their way into a model.
 type documents struct {
 	reader
-	model  *model.Model
-	groups map[string]*model.GroupVersion // by directory
-	types  map[string]*model.Type         // by ID
-	links  []link
-	moved  map[*schema.Schema]bool // fields whose earlier names a conversion uses
-	stored []stored
+	model   *model.Model
+	groups  map[string]*model.GroupVersion // by directory
+	types   map[string]*model.Type         // by ID
+	links   []link
+	readers []reading
+	moved   map[*schema.Schema]bool // fields whose earlier names a conversion uses
+	stored  []stored
 }
 
 // link is a reference from a group version's document to a schema.
@@ -237,6 +238,7 @@ func (d *documents) resolve() {
 		}
 	}
 	d.resolveStored()
+	d.resolveRelations()
 	for _, gv := range d.model.GroupVersions {
 		for _, res := range gv.Resources {
 			if res.Type != nil {

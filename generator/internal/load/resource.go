@@ -64,6 +64,7 @@ func (d *documents) resourceKeys(res *model.Resource, said *resourceText) map[st
 		"storedAs": d.text(&said.storedAs), "schema": d.text(&said.schema),
 		"nameFormat":   d.text(&res.NameFormat),
 		"hooks":        d.texts(&res.Hooks),
+		"reads":        d.reads(res),
 		"subresources": func(n node) { d.subresources(n, res) },
 		"columns":      func(n node) { d.columns(n, res) }, "age": d.optionalBool(&said.age),
 		"selectable": func(n node) { d.selectable(n, res) },

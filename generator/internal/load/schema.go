@@ -86,6 +86,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-patch-strategy":          r.texts(&s.PatchStrategy),
 		"x-cluster-patch-merge-key":         r.text(&s.PatchMergeKey),
 		"x-cluster-immutable":               r.boolean(&s.Immutable),
+		"x-cluster-references":              r.references(s),
 		"x-cluster-preserve-unknown-fields": r.boolean(&s.PreserveAny),
 		"x-cluster-hooks":                   func(n node) { r.typeHooks(n, s) },
 		"x-cluster-hook-revision":           r.integer(&s.HookRevision),

@@ -104,9 +104,27 @@ type Resource struct {
 	Columns             []Column
 	Selectable          []Selectable
 	Subresources        []Subresource // by name
+	References          []Reference   // to other objects, by the type
+	Reads               []Reading     // kinds that the check hook reads
+	Listed, Restricted  bool          // a check hook may list the objects; a reference may keep them from being deleted
 	DeprecatedSince     string
 	RemovedIn           string
 	Replacement         string
+}
+
+// Reference is a field whose text is the name of an object.
+type Reference struct {
+	Pos                 schema.Position
+	Path                []string // "*" stands for the elements of a list, or the values of a map
+	To                  *Resource
+	Own                 bool   // To is one of the documents
+	OnMissing, OnDelete string // words of x-cluster-references
+}
+
+// Reading is a kind that a check hook reads.
+type Reading struct {
+	To  *Resource
+	Own bool // To is one of the documents
 }
 
 // Grace is the time that the end of an object may take: the seconds at Period, or

@@ -190,6 +190,9 @@ func (e *Engine) parts(ctx context.Context, keys, places []string, entries []sto
 		}
 		if w.Op != 0 {
 			operations = append(operations, operation)
+			if operations, err = e.appendMarks(ctx, operations, w.Marks); err != nil {
+				return nil, nil, nil, err
+			}
 		}
 	}
 	return compared, operations, otherwise, nil
@@ -263,6 +266,10 @@ func (e *Engine) operation(ctx context.Context, key, place string, w store.Write
 // appendSeen adds the comparisons of a read set.
 func (e *Engine) appendSeen(compared []clientv3.Cmp, seen []store.Seen) []clientv3.Cmp {
 	for _, s := range seen {
+		if s.Mark {
+			compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.markPlace(s.Key)), "<", int64(s.Revision)+1))
+			continue
+		}
 		if s.Collection {
 			compared = append(compared, clientv3.Compare(clientv3.CreateRevision(e.place(s.Key)).WithPrefix(), "<", int64(s.Revision)+1))
 			continue
@@ -270,6 +277,28 @@ func (e *Engine) appendSeen(compared []clientv3.Cmp, seen []store.Seen) []client
 		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(s.Key)), "=", int64(s.Revision)))
 	}
 	return compared
+}
+
+// markLife is the time for which etcd keeps a mark after its last write. It is longer than any decision
+// that was made before that write and is not committed yet.
+const markLife = 30 * time.Minute
+
+// markPlace is the key of a mark, whose revision is that of the last write with the mark.
+func (e *Engine) markPlace(mark string) string { return e.cfg.Prefix + "/capstan/marks/" + mark } // no key of the form
+
+// appendMarks adds the writes of marks to a transaction.
+func (e *Engine) appendMarks(ctx context.Context, operations []clientv3.Op, marks []string) ([]clientv3.Op, error) {
+	if len(marks) == 0 {
+		return operations, nil
+	}
+	id, err := e.lease(ctx, markLife)
+	if err != nil {
+		return nil, err
+	}
+	for _, mark := range marks {
+		operations = append(operations, clientv3.OpPut(e.markPlace(mark), "", clientv3.WithLease(id)))
+	}
+	return operations, nil
 }
 
 // writing counts the transactions under way, so that Close can wait for them.

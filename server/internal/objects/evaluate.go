@@ -274,13 +274,18 @@ func (e *Evaluation) validate() error {
 	if e.Row.MetadataLast && !e.old.Exists() {
 		causes = metadataLast(causes)
 	}
+	e.serveFields(of, causes)
+	causes = e.withWritten(causes)
+	return of.Row.Invalid(e.obj.Get("metadata").Get("name").Text(), causes)
+}
+
+// serveFields gives causes in a judged object the paths of the version of the write.
+func (e *Evaluation) serveFields(of Ref, causes []schema.Cause) {
 	for i := range causes {
 		if of.Row != e.Row {
 			causes[i].Field = convert.ServedPath(e.Row.Resource, causes[i].Field)
 		}
 	}
-	causes = e.withWritten(causes)
-	return of.Row.Invalid(e.obj.Get("metadata").Get("name").Text(), causes)
 }
 
 // refuseVersion refuses a new object with a resourceVersion: when it is stored, so not in

@@ -28,6 +28,7 @@ type Evaluation struct {
 	claim *allocate.Claim
 	seen  [4]store.Seen // the usual room of the read set
 	docs  []*document.Document
+	dependence
 	findings
 	product
 }
@@ -39,6 +40,13 @@ type basis struct {
 	old      document.Value // current as a tree
 	Shown    *store.Entry   // current in the version of the write
 	Was      document.Value // Shown as a tree
+}
+
+// dependence is what the evaluation has read of other objects, and what its write is to those that read its object.
+type dependence struct {
+	reads  []store.Seen
+	marks  []string
+	broken error // why other objects could not be read
 }
 
 // findings are the results of admission and validation of the changed object.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 )
 
@@ -14,6 +15,8 @@ type Config struct {
 	Clock          func() time.Time
 	Admission      Admitter
 	Services       *addresses.Services
+	Headers        *index.Index // for the lists of check hooks; nil for none
+	Referrers      Referrers    // nil where no reference restricts deletes
 	// ProvidesNamespaces has a missing namespace created before the first object in it.
 	ProvidesNamespaces bool
 }

@@ -11,10 +11,11 @@ import (
 )
 
 // look makes the read set of an evaluated write (W3): the namespace of a new object, the
-// quotas of the namespace, the type of a custom object. Errors: those of what has changed
+// quotas of the namespace, the type of a custom object, and what rules have read. Errors: those of what has changed
 // since the evaluation.
 func (e *Evaluation) look() error {
-	e.made.Seen = append(e.seen[:0], e.Write.Seen...)
+	e.made.Seen = append(append(e.seen[:0], e.Write.Seen...), e.reads...)
+	e.made.Marks = e.marksOf()
 	if e.made.Op == store.OpCreate && e.Row.Namespaced {
 		namespace, err := e.s.acceptingNamespace(e.ctx, e.Row, e.Namespace, e.obj.Get("metadata").Get("name").Text())
 		if err != nil {

@@ -54,10 +54,10 @@ type step func(e *Evaluation) error
 // The steps of writes, in their order.
 var (
 	createSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit, (*Evaluation).prepareNew,
-		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
+		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).checkOthers, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	updateSteps = []step{(*Evaluation).compareUID, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit,
 		(*Evaluation).compareRevision, (*Evaluation).prepare,
-		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
+		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).checkOthers, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	// Each version of a custom resource has rules of its own: those of the version of
 	// the write are followed, and the object is converted last.
 	customCreateSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).admit, (*Evaluation).prepareNew,
@@ -152,7 +152,7 @@ var errWaits = errors.New("the evaluation may wait")
 // waits reports whether a step of the write may block or take long, if it is one of this
 // operation.
 func (o *Objects) waits(w *Write, operation admission.Operation) bool {
-	if w.writesWhole() { // a change by the code of a module
+	if w.writesWhole() || w.deletes == nil && w.Steps == nil && checksInView(w.Row.Storage()) { // the code of a module
 		return true
 	}
 	subresource := cmp.Or(w.subName(), w.Opts.Subresource)
@@ -169,7 +169,7 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 // before.
 func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 	ctx = expression.WithMeter(ctx)
-	for try := 1; ; try++ {
+	for try, moved := 1, 0; ; try++ {
 		var basis *store.Entry
 		if !w.Creates {
 			switch entry, err := o.store.Get(ctx, w.Row.Key(w.Namespace, w.Name)); {
@@ -192,8 +192,13 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 		name := e.obj.Get("metadata").Get("name").Text()
 		key := w.Row.Key(w.Namespace, name)
 		entry, err := e.store(key)
-		for again := 1; w.repeats(again, err); again++ {
+		for again := 1; len(e.reads) == 0 && w.repeats(again, err); again++ {
 			entry, err = e.store(key)
+		}
+		if moved++; len(e.reads) > 0 && w.repeats(moved, err) { // what the evaluation has read
+			e.abandon()
+			try--
+			continue
 		}
 		switch stale, other := errors.Is(err, errStale), errors.Is(err, errQuotas); {
 		case stale && w.Creates && (!e.generated || try == generateTries):
