@@ -148,3 +148,18 @@ export async function retype(page, label, before, after) {
   await page.keyboard.press("Delete");
   await page.keyboard.insertText(after);
 }
+
+// mainThread is how many milliseconds of its processor each task of pages took while act ran, the longest first. A task is
+// what the page does without a pause; time in which other programs had the processor is not part of it.
+export async function mainThread(browser, page, act) {
+  await browser.browser.startTracing(page, { categories: ["disabled-by-default-devtools.timeline", "__metadata"] });
+  try {
+    await act();
+  } catch (error) {
+    await browser.browser.stopTracing();
+    throw error;
+  }
+  const { traceEvents: events } = JSON.parse(await browser.browser.stopTracing());
+  const main = new Set(events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => e.tid));
+  return events.filter((e) => e.name === "RunTask" && main.has(e.tid)).map((e) => e.tdur / 1000).sort((a, b) => b - a);
+}

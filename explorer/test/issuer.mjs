@@ -1,4 +1,5 @@
-// An issuer of ID tokens: it logs everybody in as one user, and checks PKCE as a real one does.
+// An issuer of ID tokens: it logs everybody in as one user, and checks PKCE and scopes as a real one does. It lists the
+// scopes in its field supported, if any, gives those in granted, and records in asked what it was asked for.
 import crypto from "node:crypto";
 import fs from "node:fs";
 import https from "node:https";
@@ -15,14 +16,17 @@ export async function startIssuer(cert, key, clientID, user) {
     switch (url.pathname) {
       case "/.well-known/openid-configuration":
         return json({ issuer: issuer.url, authorization_endpoint: `${issuer.url}/authorize`, token_endpoint: `${issuer.url}/token`, jwks_uri: `${issuer.url}/keys`,
-          response_types_supported: ["code"], subject_types_supported: ["public"], id_token_signing_alg_values_supported: ["RS256"], scopes_supported: ["openid", "email"] });
+          response_types_supported: ["code"], subject_types_supported: ["public"], id_token_signing_alg_values_supported: ["RS256"], scopes_supported: issuer.supported });
       case "/keys":
         return json({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "one", alg: "RS256", use: "sig" }] });
       case "/authorize": {
         const code = crypto.randomUUID();
-        codes.set(code, url.searchParams);
-        const back = new URL(url.searchParams.get("redirect_uri"));
-        back.search = new URLSearchParams({ code, state: url.searchParams.get("state") });
+        const asked = url.searchParams;
+        const [back, state, scopes] = [new URL(asked.get("redirect_uri")), asked.get("state"), asked.get("scope")];
+        issuer.asked.push(scopes);
+        const refused = scopes.split(" ").some((s) => !issuer.granted.includes(s));
+        if (!refused) codes.set(code, asked);
+        back.search = new URLSearchParams(refused ? { error: "invalid_scope", state } : { code, state });
         return answer.writeHead(302, { Location: back.href }).end();
       }
       case "/token": {
@@ -43,7 +47,7 @@ export async function startIssuer(cert, key, clientID, user) {
         return json({}, 404);
     }
   });
-  const issuer = { url: "", stop: () => { server.close(); server.closeAllConnections(); } };
+  const issuer = { url: "", supported: undefined, granted: ["openid"], asked: [], stop: () => { server.close(); server.closeAllConnections(); } };
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   issuer.url = `https://127.0.0.1:${server.address().port}`;

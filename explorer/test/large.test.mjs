@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Browser, logIn, picture, Server } from "./harness.mjs";
+import { Browser, logIn, mainThread, picture, Server } from "./harness.mjs";
 
 const count = Number(process.env.ROWS ?? 20_000);
 const nameOf = (i) => `pod-${String(i).padStart(6, "0")}`;
-// The longest time in milliseconds that the page may not answer while it is used. Machines of tests are busy.
-const longest = 250;
+// The longest time in milliseconds that the page may compute without a pause while it is used. Time that the machine
+// gives to other programs does not count.
+const longest = 100;
 
 let server, browser;
 before(async () => {
@@ -24,13 +25,24 @@ after(async () => { await browser?.stop(); await server?.remove(); });
 test(`${count} pods are listed, scrolled, searched and sorted without a stutter`, async () => {
   const page = await browser.page();
   await logIn(page, server);
-  await page.evaluate(() => {
-    window.tasks = [];
-    new PerformanceObserver((list) => { for (const e of list.getEntries()) window.tasks.push(e.duration); }).observe({ entryTypes: ["longtask"] });
-    setTimeout(() => { for (const end = performance.now() + 120; performance.now() < end;); });
+  const tasks = await mainThread(browser, page, async () => {
+    await use(page);
+    await page.evaluate(() => new Promise((done) => { setTimeout(() => {
+      let x = 1;
+      for (let i = 0; i < 2e8; i++) x = (x * 1103515245 + 12345) | 0;
+      setTimeout(() => done(x)); // when this task is over
+    }); }));
   });
-  await page.waitForFunction(() => window.tasks.some((t) => t >= 100)); // the measure sees a stutter that is made
-  await page.evaluate(() => { window.tasks.length = 0; });
+  const [made, worst] = tasks; // the measure sees a stutter that is made, after all others
+  console.log(`# longest task ${Math.round(worst)} ms, ${tasks.filter((t) => t > 50).length - 1} above 50 ms; the one that was made: ${Math.round(made)} ms`);
+  assert.ok(made > longest, `a stutter that was made took ${made} ms`);
+  assert.ok(worst < longest, `the page did not answer for ${worst} ms`);
+  assert.ok((await page.getByRole("grid").getByRole("row").count()) < 120);
+  assert.deepEqual(page.wrong, []);
+});
+
+// use scrolls, searches and sorts the table of pods.
+async function use(page) {
   await page.goto(`${server.address}/explorer/#/objects/core/v1/pods?ns=default`);
   const shown = (text) => page.locator("h1 .count").getByText(text, { exact: true });
   await shown(String(count)).waitFor({ timeout: 60_000 });
@@ -48,13 +60,7 @@ test(`${count} pods are listed, scrolled, searched and sorted without a stutter`
   await grid.getByRole("row").nth(1).waitFor();
   await shown(String(count)).waitFor();
   await picture(page, "pods");
-  const tasks = await page.evaluate(() => window.tasks);
-  const worst = Math.max(0, ...tasks);
-  console.log(`# longest task ${Math.round(worst)} ms, ${tasks.length} above 50 ms`);
-  assert.ok(worst < longest, `the page did not answer for ${worst} ms`);
-  assert.ok((await grid.getByRole("row").count()) < 120);
-  assert.deepEqual(page.wrong, []);
-});
+}
 
 test("an object of a megabyte and more stays usable", async () => {
   const data = Object.fromEntries(Array.from({ length: 9000 }, (_, i) => [`key-${i}`, "x".repeat(100)]));

@@ -81,14 +81,21 @@ test("a certificate of the browser logs in", async () => {
   await page.getByRole("button", { name: "Log out" }).waitFor();
 });
 
-test("an issuer logs in by a code with PKCE, and leads back to the same place", async (t) => {
+// withIssuer starts a server whose users log in by an issuer.
+async function withIssuer(t) {
   const own = await Server.start();
   t.after(() => own.remove());
   const pki = path.join(own.dir, "data", "pki");
   const issuer = await startIssuer(path.join(pki, "server.crt"), path.join(pki, "server.key"), "explorer", "anna");
   t.after(() => issuer.stop());
-  own.flags = [`--oidc-issuer-url=${issuer.url}`, "--oidc-client-id=explorer", `--oidc-ca-file=${path.join(pki, "ca.crt")}`, "--oidc-username-prefix=-"];
+  own.flags = [`--oidc-issuer-url=${issuer.url}`, "--oidc-client-id=explorer", `--oidc-ca-file=${path.join(pki, "ca.crt")}`, "--oidc-username-prefix=-", "--oidc-groups-claim=groups"];
   await own.restart();
+  return { own, issuer };
+}
+
+test("an issuer logs in by a code with PKCE, and leads back to the same place", async (t) => {
+  const { own, issuer } = await withIssuer(t);
+  issuer.supported = issuer.granted = ["openid", "email"];
   const page = await browser.page();
   await page.goto(`${own.address}/explorer/#/objects/core/v1/configmaps?ns=default`);
   await page.getByRole("button", { name: /Log in with 127/ }).click();
@@ -97,6 +104,32 @@ test("an issuer logs in by a code with PKCE, and leads back to the same place", 
   assert.ok(!page.url().includes("code="), page.url());
   const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
   assert.equal(kept, "[{},{}]");
+  assert.deepEqual(issuer.asked, ["openid email"]);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("an issuer is asked for the scopes that it knows, and without those that it refuses", async (t) => {
+  const { own, issuer } = await withIssuer(t);
+  const all = ["openid", "email", "profile", "groups"];
+  for (const [what, supported, granted, asked] of [
+    ["lists groups, and gives them", all, all, ["openid email profile groups"]],
+    ["lists no scopes, and refuses groups", undefined, all.slice(0, 3), ["openid email profile"]],
+    ["lists groups, and refuses them to this client", all, all.slice(0, 3), ["openid email profile groups", "openid email profile"]],
+    ["forgets to list openid, and has nothing else", [], ["openid"], ["openid"]],
+  ]) {
+    Object.assign(issuer, { supported, granted, asked: [] });
+    const page = await browser.page();
+    await page.goto(`${own.address}/explorer/`);
+    await page.getByRole("button", { name: /Log in with 127/ }).click();
+    await page.locator(".user", { hasText: "anna" }).waitFor();
+    assert.deepEqual(issuer.asked, asked, what);
+    await page.context().close();
+  }
+  issuer.granted = [];
+  const page = await browser.page();
+  await page.goto(`${own.address}/explorer/`);
+  await page.getByRole("button", { name: /Log in with 127/ }).click();
+  await page.getByRole("alert").filter({ hasText: "refused the login: invalid_scope" }).waitFor();
   assert.deepEqual(page.wrong, []);
 });
 

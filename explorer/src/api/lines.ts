@@ -1,11 +1,14 @@
-/** lines yields the lines of a streamed body as they come; without the last one if it has no end. */
-export async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** lines yields the lines of a streamed body as they come. A last one that has no end is incomplete, and left out unless the caller wants it. */
+export async function* lines(body: ReadableStream<Uint8Array>, unended = false): AsyncGenerator<string> {
   const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
   let rest: string[] = [];
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      if (done) {
+        if (unended && rest.length) yield rest.join("");
+        return;
+      }
       let from = 0;
       for (let end = value.indexOf("\n"); end >= 0; end = value.indexOf("\n", from)) {
         rest.push(value.slice(from, end));

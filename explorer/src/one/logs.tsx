@@ -5,6 +5,7 @@ import { explain } from "../api/status";
 import type { Pod } from "../api/types";
 import { Notice } from "../parts/notice";
 import { containersOf } from "./pod";
+import { plain } from "./terminal";
 
 const kept = 5000;
 
@@ -61,8 +62,8 @@ async function read(path: string, container: string, signal: AbortSignal, add: (
     add(batch);
     batch = [];
   };
-  for await (const line of lines(answer.body!)) {
-    batch.push(line);
+  for await (const line of lines(answer.body!, true)) {
+    batch.push(plain(line));
     timer ??= setTimeout(flush, 100);
   }
   if (batch.length) flush();

@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { currentToken } from "../api/client";
 import type { Pod } from "../api/types";
+import { Notice } from "../parts/notice";
 import { containersOf } from "./pod";
 import { Unreached } from "./logs";
+import { plain } from "./terminal";
 
 /** ShellTab runs sh in a container, line by line. */
 export function ShellTab({ pod }: { pod: Pod }) {
@@ -11,6 +13,7 @@ export function ShellTab({ pod }: { pod: Pod }) {
   const [text, setText] = useState("");
   const [state, setState] = useState<"off" | "connecting" | "on">("off");
   const [error, setError] = useState<unknown>();
+  const [ended, setEnded] = useState("");
   const socket = useRef<WebSocket | undefined>(undefined);
   const output = useRef<HTMLPreElement>(null);
   useEffect(() => () => socket.current?.close(), []);
@@ -22,10 +25,12 @@ export function ShellTab({ pod }: { pod: Pod }) {
       return;
     }
     setError(undefined);
+    setEnded("");
     setState("connecting");
-    socket.current = connect(pod, container, print, () => setState("on"), (why) => {
+    socket.current = connect(pod, container, print, () => setState("on"), (why, reached) => {
       setState("off");
-      if (why) setError(new Error(why));
+      if (why && reached) setEnded(why);
+      else if (why) setError(new Error(why));
     });
   };
   return (
@@ -37,6 +42,7 @@ export function ShellTab({ pod }: { pod: Pod }) {
         <span class="soft" role="status">{state === "on" ? "connected" : state === "connecting" ? "connecting" : ""}</span>
       </div>
       {error !== undefined && <Unreached error={error} pod={pod} />}
+      {ended && <Notice>The shell has ended: {ended}</Notice>}
       <pre ref={output} class="terminal" tabIndex={0} aria-label="Output">{text}</pre>
       {state === "on" && <InputLine send={(line) => { print(`$ ${line}\n`); socket.current?.send(frame(line + "\n")); }} />}
     </div>
@@ -64,22 +70,24 @@ function frame(text: string): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-function connect(pod: Pod, container: string, print: (text: string) => void, opened: () => void, closed: (why: string) => void): WebSocket {
+function connect(pod: Pod, container: string, print: (text: string) => void, opened: () => void, closed: (why: string, reached: boolean) => void): WebSocket {
   const { name, namespace } = pod.metadata!;
   const query = new URLSearchParams([["container", container], ["command", "sh"], ["stdin", "true"], ["stdout", "true"], ["stderr", "true"]]);
   const token = currentToken();
   const bearer = token ? [`base64url.bearer.authorization.k8s.io.${btoa(token).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`] : [];
   const socket = new WebSocket(`wss://${location.host}/api/v1/namespaces/${namespace}/pods/${name}/exec?${query.toString()}`, ["v4.channel.k8s.io", ...bearer]);
   socket.binaryType = "arraybuffer";
+  const decoders = [new TextDecoder(), new TextDecoder(), new TextDecoder(), new TextDecoder()]; // a letter may be cut by the end of a frame
+  let reached = false;
   let why = "The server refused the connection, or could not reach the node’s agent.";
-  socket.onopen = () => { why = ""; opened(); };
+  socket.onopen = () => { why = ""; reached = true; opened(); };
   socket.onmessage = ({ data }) => {
     const bytes = new Uint8Array(data as ArrayBuffer);
-    const text = new TextDecoder().decode(bytes.subarray(1));
+    const text = decoders[bytes[0]!]?.decode(bytes.subarray(1), { stream: true }) ?? "";
     if (bytes[0] === 1 || bytes[0] === 2) print(text);
     else if (bytes[0] === 3) why = ending(text);
   };
-  socket.onclose = () => closed(why);
+  socket.onclose = () => closed(why, reached);
   return socket;
 }
 
@@ -90,9 +98,4 @@ function ending(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** plain takes the codes of terminals out of a text. */
-function plain(text: string): string {
-  return text.replace(/\u001b\[[0-9;?]*[A-Za-z]|\u001b[()][A-Z0-9]|\r(?!\n)/g, "").replaceAll("\r\n", "\n");
 }

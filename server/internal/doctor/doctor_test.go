@@ -190,6 +190,37 @@ func TestWebhooks(t *testing.T) {
 		"warning webhooks: the webhook quiet.example.com (quiet) cannot be reached from here: the service quiet in the namespace default has no ready endpoint")
 }
 
+// TestConversionWebhooks: a definition whose webhook converts between versions is a problem while the webhook does not
+// answer, and a warning while there is one version.
+func TestConversionWebhooks(t *testing.T) {
+	s := subject(t)
+	s.Kubeconfig = filepath.Join(s.DataDir, "elsewhere.kubeconfig")
+	h := harness.Start(t, func(c *server.Config) { c.KubeconfigFile = s.Kubeconfig })
+	hook := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(hook.Close)
+	bundle := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw}))
+	define := func(plural, place string, versions ...string) {
+		t.Helper()
+		var all []string
+		for i, v := range versions {
+			all = append(all, fmt.Sprintf(`{"name":%q,"served":true,"storage":%v,"schema":{"openAPIV3Schema":{"type":"object"}}}`, v, i == 0))
+		}
+		h.Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"`+plural+`.example.com"},"spec":{"group":"example.com",
+			"scope":"Namespaced","names":{"plural":"`+plural+`","kind":"`+strings.ToUpper(plural)+`"},"versions":[`+strings.Join(all, ",")+`],
+			"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{`+place+`}}}}}`).Expect(t, 201, "")
+		h.AwaitText("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+plural+".example.com", `"type":"Established"`)
+	}
+	define("boats", `"url":"`+hook.URL+`","caBundle":"`+bundle+`"`, "v1", "v1beta1")
+	expect(t, found(t, s))
+	define("rafts", `"service":{"namespace":"default","name":"nobody"}`, "v1", "v1beta1")
+	define("ships", `"service":{"namespace":"default","name":"nobody"}`, "v1")
+	hook.Close()
+	const unreached = "cannot be reached from here: "
+	expect(t, found(t, s), "problem webhooks: the webhook that converts boats.example.com "+unreached+"dial tcp",
+		"problem webhooks: the webhook that converts rafts.example.com "+unreached+"there is no service nobody in the namespace default",
+		"warning webhooks: the webhook that converts ships.example.com "+unreached)
+}
+
 // TestServer: each wrong object of a running server is a finding.
 func TestServer(t *testing.T) {
 	s := subject(t)

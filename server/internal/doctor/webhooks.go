@@ -19,23 +19,31 @@ import (
 // dialLimit bounds an attempt to reach a webhook.
 const dialLimit = 3 * time.Second
 
+// place is where a webhook is: a URL, or a service.
+type place struct {
+	URL      string
+	CABundle string
+	Service  *struct {
+		Namespace, Name string
+		Port            int
+	}
+}
+
 // webhook is the part of a webhook's configuration that is looked at.
 type webhook struct {
 	Name          string
 	FailurePolicy string
-	ClientConfig  struct {
-		URL      string
-		CABundle string
-		Service  *struct {
-			Namespace, Name string
-			Port            int
-		}
-	}
+	ClientConfig  place
 }
 
-// checkWebhooks tries to reach the webhooks of admission, from this machine: by their service's endpoints,
+// checkWebhooks tries to reach all webhooks that objects name.
+func checkWebhooks(ctx context.Context, _ *Subject, server *client.REST) []Finding {
+	return append(checkAdmission(ctx, server), checkConversion(ctx, server)...)
+}
+
+// checkAdmission tries to reach the webhooks of admission, from this machine: by their service's endpoints,
 // or by their URL.
-func checkWebhooks(ctx context.Context, _ *Subject, server *client.REST) (all []Finding) {
+func checkAdmission(ctx context.Context, server *client.REST) (all []Finding) {
 	for _, plural := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
 		var list struct {
 			Items []struct {
@@ -46,7 +54,7 @@ func checkWebhooks(ctx context.Context, _ *Subject, server *client.REST) (all []
 		all = append(all, read(ctx, server, "/apis/admissionregistration."+profile.GroupSuffix+"/v1/"+plural, &list)...)
 		for _, configuration := range list.Items {
 			for _, w := range configuration.Webhooks {
-				err := w.reach(ctx, server)
+				err := w.ClientConfig.reach(ctx, server)
 				if err == nil {
 					continue
 				}
@@ -62,17 +70,54 @@ func checkWebhooks(ctx context.Context, _ *Subject, server *client.REST) (all []
 	return all
 }
 
+// conversion is the part of a custom resource definition that names its webhook.
+type conversion struct {
+	Metadata struct{ Name string }
+	Spec     struct {
+		Versions   []struct{ Name string }
+		Conversion struct {
+			Strategy string
+			Webhook  struct{ ClientConfig place }
+		}
+	}
+}
+
+// checkConversion tries to reach the webhooks that convert custom objects. Without its webhook a kind can be read and
+// written in the version in which its objects are stored, and in no other.
+func checkConversion(ctx context.Context, server *client.REST) []Finding {
+	var list struct{ Items []conversion }
+	all := read(ctx, server, "/apis/apiextensions."+profile.GroupSuffix+"/v1/customresourcedefinitions", &list)
+	for i := range list.Items {
+		d := &list.Items[i]
+		if d.Spec.Conversion.Strategy != "Webhook" {
+			continue
+		}
+		err := d.Spec.Conversion.Webhook.ClientConfig.reach(ctx, server)
+		if err == nil {
+			continue
+		}
+		f := problem("start it; objects can be read and written only in the version in which they are stored until then",
+			"the webhook that converts %s cannot be reached from here: %v", d.Metadata.Name, err)
+		if len(d.Spec.Versions) == 1 {
+			f.Severity = Warning
+			f.Remedy = "start it, or set spec.conversion.strategy to None: with one version there is nothing to convert"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
 // reach connects to the webhook as the server does.
-func (w *webhook) reach(ctx context.Context, server *client.REST) error {
+func (w *place) reach(ctx context.Context, server *client.REST) error {
 	address, name := "", ""
-	if s := w.ClientConfig.Service; s != nil {
+	if s := w.Service; s != nil {
 		var err error
 		if address, err = endpointOf(ctx, server, s.Namespace, s.Name, cmp.Or(s.Port, 443)); err != nil {
 			return err
 		}
 		name = s.Name + "." + s.Namespace + ".svc"
 	} else {
-		u, err := url.Parse(w.ClientConfig.URL)
+		u, err := url.Parse(w.URL)
 		if err != nil {
 			return err
 		}
@@ -82,8 +127,8 @@ func (w *webhook) reach(ctx context.Context, server *client.REST) error {
 		}
 	}
 	config := &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
-	if w.ClientConfig.CABundle != "" {
-		text, err := base64.StdEncoding.DecodeString(w.ClientConfig.CABundle)
+	if w.CABundle != "" {
+		text, err := base64.StdEncoding.DecodeString(w.CABundle)
 		if err != nil {
 			return fmt.Errorf("its caBundle is not in base64: %w", err)
 		}

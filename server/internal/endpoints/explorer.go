@@ -30,7 +30,7 @@ func NewExplorer(issuer openid.Settings) *Explorer {
 	facts := explorerFacts{Version: buildinfo.Read().Version}
 	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'"
 	if issuer.OIDCIssuerURL != "" {
-		facts.OIDC = &explorerIssuer{Issuer: issuer.OIDCIssuerURL, ClientID: issuer.OIDCClientID, Scopes: []string{"openid", "profile", "email"}}
+		facts.OIDC = &explorerIssuer{Issuer: issuer.OIDCIssuerURL, ClientID: issuer.OIDCClientID, Scopes: []string{"openid", "email", "profile"}}
 		if issuer.OIDCGroupsClaim != "" {
 			facts.OIDC.Scopes = append(facts.OIDC.Scopes, "groups")
 		}
@@ -52,7 +52,7 @@ type explorerFacts struct {
 type explorerIssuer struct {
 	Issuer   string   `json:"issuer"`
 	ClientID string   `json:"clientID"`
-	Scopes   []string `json:"scopes"` // that are asked for, as far as the issuer has them
+	Scopes   []string `json:"scopes"` // that are asked for, as far as the issuer has them; the last ones are the first that can be done without
 }
 
 // At finds a file, by its path below the page's.

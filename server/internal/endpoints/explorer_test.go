@@ -90,9 +90,11 @@ func TestExplorer(t *testing.T) {
 
 // TestExplorerIssuer: a page whose users may log in by an issuer knows it, and may connect to it.
 func TestExplorerIssuer(t *testing.T) {
-	h := harness.Start(t, func(c *server.Config) { c.OIDCIssuerURL, c.OIDCClientID = "https://login.example.com/realm", "page" })
+	h := harness.Start(t, func(c *server.Config) {
+		c.OIDCIssuerURL, c.OIDCClientID, c.OIDCGroupsClaim = "https://login.example.com/realm", "page", "roles"
+	})
 	answer, text := page(t, h, "GET", "/explorer/config.json")
-	if want := `"oidc":{"issuer":"https://login.example.com/realm","clientID":"page","scopes":["openid","profile","email"]}`; !strings.Contains(text, want) {
+	if want := `"oidc":{"issuer":"https://login.example.com/realm","clientID":"page","scopes":["openid","email","profile","groups"]}`; !strings.Contains(text, want) {
 		t.Errorf("%s has no %s", text, want)
 	}
 	if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self' https://login.example.com;") {
