@@ -171,7 +171,7 @@ NODE_PACKAGES := @kubernetes/client-node@1.4.0 @apidevtools/swagger-parser@12.1.
 .PHONY: test-clients
 test-clients: $(OLD_KUBECTL) $(NODE_CLIENT) $(PROMETHEUS) ## Run Debian's kubectl 1.20 and Prometheus, the JavaScript client, the language server of editors, and TypeScript made of the OpenAPI documents (needs apt-get, dpkg, node, npm)
 	CAPSTAN_OLD_KUBECTL=$(OLD_KUBECTL) CAPSTAN_NODE_CLIENT=$(CLIENTS)/node CAPSTAN_PROMETHEUS=$(dir $(PROMETHEUS)) \
-	  go -C internal/e2e test -count 1 -timeout 40m -v -run '^(TestOldKubectl|TestNodeClient|TestEditor|TestTypeScriptClient|TestPrometheus|TestDashboard)$$' .
+	  go -C internal/e2e test -count 1 -timeout 40m -v -run '^(TestOldKubectl|TestNodeClient|TestEditor|TestTypeScriptClient|TestActionClients|TestPrometheus|TestDashboard)$$' .
 
 # The package is taken apart, not installed. dpkg keeps the times of its files.
 $(OLD_KUBECTL):

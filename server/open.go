@@ -165,17 +165,15 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.env = request.New(request.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
 		Body: times.Body, Owed: times.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
 		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Slow: slow, Sweeper: s.sweeper, Newest: s.newest()})
-	streams := stream.New(s.sweeper, times.Ping)
 	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Main: main, Events: events,
-		Gather: gather, Streams: streams, Metrics: s.metrics, Stopping: s.stopping})
+		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
-		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs, Streams: streams,
-		Stopping: s.stopping})
+		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Slow: slow, Groups: groups, Env: s.env,
 		Catalog: s.catalog, Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,

@@ -7,7 +7,8 @@ import "testing"
 func TestActions(t *testing.T) {
 	const api = "openapi/shop/v1.yaml"
 	base := map[string]string{
-		"go.mod": "module shop.example.com\n",
+		"go.mod":       "module shop.example.com\n",
+		"release.yaml": readBase(t)["release.yaml"],
 		api: `openapi: 3.0.3
 info: {title: shop, version: v1}
 paths: {}

@@ -353,7 +353,8 @@ func (c *comparison) action(u use, path string, old, now *model.Action) {
 	}
 	switch {
 	case old.Streams() != now.Streams():
-		find("action-effect-changed", "%s, and it did not", map[bool]string{true: "answers with a sequence of objects", false: "answers with one object"}[now.Streams()])
+		answers := map[bool]string{true: "a sequence of objects", false: "one object"}
+		find("action-effect-changed", "answers with %s, and it was %s", answers[now.Streams()], answers[old.Streams()])
 	case old.Effect == "reads" && now.Effect == "writes":
 		find("action-writes", "only read and writes")
 	case old.Effect == "writes" && now.Effect == "reads":

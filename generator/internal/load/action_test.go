@@ -33,7 +33,7 @@ func TestActionDocuments(t *testing.T) {
 	}
 }
 
-// loadOrders loads a module with orders that have a key, and says what its action is, or what is wrong.
+// loadOrders loads a module with orders that have a key, and returns its action in short, or its mistakes.
 func loadOrders(t *testing.T, key string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -65,7 +65,7 @@ func (c *actionCall) end() {
 	c.under.Wait()
 }
 
-// callResult is what code of an action returned.
+// callResult is the result of code of an action.
 type callResult struct {
 	text []byte
 	err  error

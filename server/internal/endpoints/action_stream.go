@@ -22,7 +22,8 @@ type actionStream struct {
 	request *request.Request
 	call    *actionCall
 	answers chan callAnswer
-	sink    *stream.Response // nil before the first answer
+	sink    *stream.Response
+	begun   bool // the head has been sent, with the first answer
 }
 
 // callAnswer is an answer on its way; taken gets the error of sending it.
@@ -53,8 +54,11 @@ func (x *Endpoints) stream(r *request.Request, call *actionCall, body []byte) er
 	return nil
 }
 
-// run is the stream from its begin to its end. An error is of one that has not begun.
+// run is the stream from its begin to its end. An error is of one that has not begun. The sink is made at once, since it
+// clears the deadline of short requests.
 func (s *actionStream) run(ctx context.Context, body []byte) error {
+	s.sink = s.x.verbs.Streams.Respond(s.request.Writer, &s.request.Bytes)
+	defer s.sink.Close()
 	s.call.begin(ctx)
 	defer s.call.end()
 	err := s.call.refusal(s.follow(s.call.start(func() ([]byte, error) {
@@ -63,14 +67,10 @@ func (s *actionStream) run(ctx context.Context, body []byte) error {
 	if s.request.HTTP.Context().Err() != nil { // the client has gone
 		return nil
 	}
-	if s.sink == nil {
-		if err == nil {
-			s.begin()
-			s.sink.Close()
-		}
+	if !s.begun && err != nil {
 		return err
 	}
-	defer s.sink.Close()
+	s.begin()
 	s.fail(err)
 	return nil
 }
@@ -92,13 +92,13 @@ func (s *actionStream) follow(done <-chan callResult) error {
 			return out.err
 		case <-s.call.over.Done():
 			return nil
-		case <-s.x.stopping:
+		case <-s.x.verbs.Stopping:
 			return nil
 		}
 	}
 }
 
-// send is what the code of the action sends its answers with.
+// send takes an answer of the action's code, and returns when it is on its way.
 func (s *actionStream) send(text []byte) error {
 	a := callAnswer{text, make(chan error, 1)}
 	select {
@@ -114,14 +114,15 @@ func (s *actionStream) send(text []byte) error {
 	}
 }
 
-// begin sends the head, with the warnings so far.
+// begin sends the head, with the warnings so far, unless that has been sent.
 func (s *actionStream) begin() {
+	if s.begun {
+		return
+	}
 	s.call.author.mu.Lock()
 	defer s.call.author.mu.Unlock()
-	s.call.author.answers = true
-	r := s.request
-	r.Head(http.StatusOK, r.Accept.ContentType())
-	s.sink = s.x.streams.Respond(r.Writer, &r.Bytes)
+	s.begun, s.call.author.answers = true, true
+	s.request.Head(http.StatusOK, s.request.Accept.ContentType())
 }
 
 // answer sends one answer.
@@ -130,9 +131,7 @@ func (s *actionStream) answer(text []byte) error {
 	if err != nil {
 		return err
 	}
-	if s.sink == nil {
-		s.begin()
-	}
+	s.begin()
 	return s.line(text)
 }
 

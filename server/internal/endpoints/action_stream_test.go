@@ -2,12 +2,15 @@ package endpoints_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
+	"github.com/capstan-dev/capstan/server/internal/seams"
 )
 
 type roleView = action.View[rbacv1.Role]
@@ -181,5 +185,72 @@ func TestActionStreamsEnd(t *testing.T) {
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestActionStreamsLast: a stream has no place among the requests that run, and outlasts their time, whatever it does first.
+func TestActionStreamsLast(t *testing.T) {
+	h := startActions(t, func(c *server.Config) {
+		harness.EverybodyMay(c)
+		c.DisablePriorityAndFairness, c.MaxMutatingRequestsInflight = true, 1
+		c.RequestTimeout = time.Second
+		harness.Shorten(c, func(d *seams.Durations) { d.Answer = 500 * time.Millisecond })
+	}, map[string]*api.Action{"late": streams(func(_ context.Context, _ *roleView, send func(string) error) error {
+		<-time.After(2500 * time.Millisecond)
+		return send("1")
+	}), "refuses": streams(func(_ context.Context, _ *roleView, send func(string) error) error {
+		<-time.After(2500 * time.Millisecond)
+		return action.Conflict("not today")
+	})})
+	var all sync.WaitGroup
+	for _, h := range []*harness.Server{h, h.HTTP2(), h, h.HTTP2()} {
+		all.Go(func() {
+			got := h.Send("POST", ownRoles+"/a/late", "application/json", nil, harness.AsBob...)
+			if got.Code != 200 || !bytes.Contains(got.Body, []byte(`"at":"1"`)) {
+				t.Errorf("%d %s", got.Code, got.Body)
+			}
+		})
+		all.Go(func() {
+			if got := h.Send("POST", ownRoles+"/a/refuses", "application/json", nil, harness.AsCarol...); got.Code != 409 {
+				t.Errorf("%d %s", got.Code, got.Body)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestActionStreamsUnread: a client that does not read stops the code of the action, and no server that stops.
+func TestActionStreamsUnread(t *testing.T) {
+	for major := range 2 {
+		ended, sent := make(chan error, 1), atomic.Int64{}
+		large := strings.Repeat("x", 100<<10)
+		h := startActions(t, nil, map[string]*api.Action{"floods": action.Streams(func(_ context.Context, _ *roleView, _ *rbacv1.Role, send func(*rbacv1.Role) error) error {
+			for {
+				role := &rbacv1.Role{}
+				role.Metadata.Annotations = map[string]string{"x": large}
+				if err := send(role); err != nil {
+					ended <- err
+					return err
+				}
+				sent.Add(1)
+			}
+		})})
+		if major == 1 {
+			h = h.HTTP2()
+		}
+		if next, _, _ := lines(t, h, ownRoles+"/a/floods"); next() == "" {
+			t.Error("no answer")
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		defer cancel()
+		_ = h.Running.Shutdown(ctx) // may be late
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the action goes on")
+		}
+		if n := sent.Load(); n > 1000 {
+			t.Errorf("%d answers were sent to nobody", n)
+		}
 	}
 }

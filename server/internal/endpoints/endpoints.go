@@ -18,7 +18,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/outbound"
 	"github.com/capstan-dev/capstan/server/internal/request"
-	"github.com/capstan-dev/capstan/server/internal/stream"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
 
@@ -34,8 +33,6 @@ type Config struct {
 
 	Env      *request.Env
 	Verbs    *verbs.Verbs
-	Streams  *stream.Streams
-	Stopping <-chan struct{} // closed when streams have to end
 	Objects  *objects.Objects
 	Store    store.Store
 	Catalog  *catalog.Catalog
@@ -61,8 +58,6 @@ type Endpoints struct {
 	decodeLimits document.Limits
 	env          *request.Env
 	verbs        *verbs.Verbs
-	streams      *stream.Streams
-	stopping     <-chan struct{}
 	objects      *objects.Objects
 	reader       *objects.Reader
 	store        store.Store
@@ -82,7 +77,7 @@ type Endpoints struct {
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
 	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Documents...), log: cfg.Log,
-		decodeLimits: cfg.DecodeLimits, env: cfg.Env, verbs: cfg.Verbs, streams: cfg.Streams, stopping: cfg.Stopping, objects: cfg.Objects, reader: cfg.Objects.Reader,
+		decodeLimits: cfg.DecodeLimits, env: cfg.Env, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
 		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents,
 		metrics: cfg.Metrics, health: cfg.Health, extensions: cfg.Extensions}
 }

@@ -129,7 +129,8 @@ func (r *Reader) EachIn(ctx context.Context, row *catalog.Row, namespace string,
 // PageIn is a part of the objects of a namespace, or of all for "", in the version of a row: those from a key on, as they
 // were at a revision, 0 for now. The texts are longer than room by less than an object. There are more if next, the key
 // to go on from, is not "". Errors: 410 for a forgotten revision.
-func (r *Reader) PageIn(ctx context.Context, row *catalog.Row, namespace, from string, revision uint64, room int) (page [][]byte, next string, at uint64, err error) {
+func (r *Reader) PageIn(ctx context.Context, row *catalog.Row, namespace, from string, revision uint64, room int) (page [][]byte, next string, at uint64,
+	err error) {
 	view, err := r.store.At(ctx, revision)
 	var trimmed *store.TrimmedError
 	if errors.As(err, &trimmed) {

@@ -30,7 +30,7 @@ func (t *Ref) Does() api.Endpoint {
 	return t.Row.Endpoint
 }
 
-// Action is what the code of a module does at the target; nil for other targets.
+// Action is the action of the target; nil for other targets.
 func (t *Ref) Action() *api.Action {
 	if t.Sub != nil {
 		return t.Sub.Action

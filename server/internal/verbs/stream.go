@@ -142,7 +142,7 @@ func (v *Verbs) stream(r *request.Request, w *watcher) error {
 		return v.streamDetached(r, w)
 	}
 	r.Head(http.StatusOK, r.Accept.ContentType())
-	body := v.streams.Respond(r.Writer, &r.Bytes)
+	body := v.Streams.Respond(r.Writer, &r.Bytes)
 	w.ctx, w.sink = r.HTTP.Context(), body
 	leave(r, func() {
 		defer body.Close()
@@ -163,7 +163,7 @@ func (v *Verbs) streamMessages(r *request.Request, w *watcher) error {
 	if r.Accept.Format == codec.Binary {
 		skip = codec.FrameLength
 	}
-	messages, err := v.streams.Accept(r.Writer, r.HTTP, skip, &r.Bytes)
+	messages, err := v.Streams.Accept(r.Writer, r.HTTP, skip, &r.Bytes)
 	if err != nil {
 		r.Begun(http.StatusBadRequest) // it has been answered
 		v.log.Debug("no WebSocket", "path", w.path, "error", err)
@@ -181,7 +181,7 @@ func (v *Verbs) streamMessages(r *request.Request, w *watcher) error {
 func (v *Verbs) streamDetached(r *request.Request, w *watcher) error {
 	r.Headers(r.Accept.ContentType())
 	header := r.Writer.Header()
-	d, err := v.streams.Detach(r.Writer, &r.Bytes)
+	d, err := v.Streams.Detach(r.Writer, &r.Bytes)
 	if err != nil {
 		return err
 	}

@@ -52,15 +52,17 @@ type Verbs struct {
 	objects      *objects.Objects
 	main, events *Part // events is nil when they lie in main
 	gather       *request.GatherRoom
-	streams      *stream.Streams
 	metrics      *metrics.Metrics
-	stopping     <-chan struct{}
+
+	// Streams are for answers that last, until Stopping is closed.
+	Streams  *stream.Streams
+	Stopping <-chan struct{}
 }
 
 // New makes the verbs of the objects of a store.
 func New(cfg Config) *Verbs {
 	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, env: cfg.Env, objects: cfg.Objects,
-		main: cfg.Main, events: cfg.Events, gather: cfg.Gather, streams: cfg.Streams, metrics: cfg.Metrics, stopping: cfg.Stopping}
+		main: cfg.Main, events: cfg.Events, gather: cfg.Gather, metrics: cfg.Metrics, Streams: cfg.Streams, Stopping: cfg.Stopping}
 }
 
 // part is where the objects of a row lie.

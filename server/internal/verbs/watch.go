@@ -161,7 +161,7 @@ func (w *watcher) wait(wake <-chan struct{}) error {
 			return nil
 		case <-w.ctx.Done():
 			return errOver
-		case <-w.s.stopping:
+		case <-w.s.Stopping:
 			return w.last()
 		case <-w.timer.C:
 			now := time.Now()

@@ -33,8 +33,8 @@ func TestActions(t *testing.T) {
 	if given, err := c.Assignments("default").Call(t.Context(), job, client.WriteOptions{}); err != nil || given.Metadata.Labels["job"] != "sand" || given.Status.Ready {
 		t.Errorf("%+v %v", given, err)
 	}
-	var seen []int32
-	for position, err := range c.TruckFollow("default").Call(t.Context(), "a", &fleetv1beta1.TruckFollow{Count: 4}, client.StreamOptions{}) {
+	count, seen := int32(4), []int32{}
+	for position, err := range c.TruckFollow("default").Call(t.Context(), "a", &fleetv1beta1.TruckFollow{Count: &count}, client.StreamOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func (Hooks) FollowTruck(ctx context.Context, call *action.View[fleetv1beta1.Tru
 	if err != nil {
 		return err
 	}
-	for i := range body.Count {
+	for i := range *body.Count {
 		at := truck.Spec.Size + i
 		if err := send(&fleetv1beta1.TruckPosition{At: &at}); err != nil {
 			return err
