@@ -105,14 +105,11 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.admitting, err = s.openAdmission(ctx, reader, rbac.Rights{Policy: policy, Authorizer: authz}, behind); err != nil {
 		return err
 	}
-	referrers, err := s.openReferences(ctx)
-	if err != nil {
-		return err
-	}
 	main, events := s.openPart(s.store), s.openPart(s.events)
 	s.headers = main.Headers
-	s.objects = objects.New(reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: decoding, Clock: cfg.Clock, Admission: s.admitting.chain,
-		Services: s.services, Headers: s.headers, Referrers: referrers, ProvidesNamespaces: cfg.Admission.On("NamespaceAutoProvision")})
+	if s.objects, err = s.openObjects(ctx, reader, decoding); err != nil {
+		return err
+	}
 
 	// Watches, custom types and extension servers.
 	s.sweeper = conns.NewSweeper(times.Stall, min(times.Header, cfg.RequestTimeout))
@@ -186,14 +183,19 @@ func (s *Server) open(ctx context.Context) (err error) {
 	return s.keys.WriteKubeconfig(s.URL())
 }
 
-// openReferences opens the index of the references that restrict deletes; nil where there are none.
-func (s *Server) openReferences(ctx context.Context) (objects.Referrers, error) {
+// openObjects makes the objects writable. The index of the references that restrict deletes is open where there are any.
+func (s *Server) openObjects(ctx context.Context, reader *objects.Reader, decoding document.Limits) (*objects.Objects, error) {
+	to := objects.Config{MaxObjectBytes: s.cfg.MaxObjectBytes, DecodeLimits: decoding, Clock: s.cfg.Clock, Admission: s.admitting.chain,
+		Services: s.services, Headers: s.headers, ProvidesNamespaces: s.cfg.Admission.On("NamespaceAutoProvision")}
 	index, err := references.Open(ctx, references.Config{Store: s.store, Catalog: s.catalog, Logger: s.log})
-	if index == nil || err != nil {
+	if err != nil {
 		return nil, err
 	}
-	s.closeLater(index.Close)
-	return index, nil
+	if index != nil {
+		s.closeLater(index.Close)
+		to.Referrers = index
+	}
+	return objects.New(reader, to), nil
 }
 
 // openPart opens what follows a store for requests; nil for no store.

@@ -64,6 +64,20 @@ var resourceRows = []row{
 	change("a hook refuses values", "W:resource-hook-changed", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [validate]\n"),
 	change("a hook refuses nothing any more", "", shop, "    hooks: [validate]\n", ""),
 	change("a hook warns", "", shop, "[validate]", "[validate, warn]"),
+	change("a hook looks at other objects", "W:resource-hook-changed", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [check]\n    reads: [Parcel]\n"),
+	since("a hook looks at other objects no more", "", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [check]\n    reads: [Parcel]\n", "    kind: Parcel\n"),
+
+	// References.
+	change("a field refers to objects", "E:reference-refuses E:reference-restricts", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel}}"),
+	change("a field refers to objects that may be missing and may go", "", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onMissing: warn, onDelete: orphan}}"),
+	change("a list refers to objects", "E:reference-refuses", parcel, "items: {type: string}", "items: {type: string, x-cluster-references: {kind: Parcel, onDelete: orphan}}"),
+	change("a new field refers to objects", "", parcel, "items: {type: string}}", "items: {type: string}}\n  next: {description: Which one follows., type: string, x-cluster-references: {kind: Parcel}}"),
+	since("a reference refuses", "E:reference-refuses", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onMissing: warn, onDelete: orphan}}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: orphan}}"),
+	since("a reference restricts", "E:reference-restricts", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: orphan}}", "maxLength: 80, x-cluster-references: {kind: Parcel}}"),
+	since("a reference refuses and restricts no more", "", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel}}", "maxLength: 80, x-cluster-references: {kind: Parcel, onMissing: allow, onDelete: orphan}}"),
+	since("a field refers to nothing any more", "", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel}}", "maxLength: 80}"),
+	since("a field refers to another kind", "E:reference-refuses", order, "Number of the card., type", "Number of the card., x-cluster-references: {kind: Parcel, onDelete: orphan}, type", "Number of the card., x-cluster-references: {kind: /shop/v1beta1/Coupon, onDelete: orphan}, type"),
+	since("the usual words of a reference are written out", "", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel}}", "maxLength: 80, x-cluster-references: {kind: /shop/v1/Parcel, onMissing: refuse, onDelete: restrict}}"),
 	change("hooks are in another order", "", shop, "[validate]", "[warn, validate]"),
 
 	// Subresources.

@@ -47,6 +47,7 @@ func (c *comparison) resource(v *version, old *model.Resource, in *version) {
 			find("resource-name-format-changed", "takes fewer names: %s", why)
 		}
 		c.life(u, path, lifeOf(old), lifeOf(now))
+		c.references(u, path, lifeOf(old), lifeOf(now))
 		c.switches(u, path, old, now)
 	}
 	c.storage(u, path, v, old, now)
@@ -167,8 +168,8 @@ func (c *comparison) switches(u use, path string, old, now *model.Resource) {
 			find("resource-annotation-hidden", "hides the annotation %s in tables and metadata", name)
 		}
 	}
-	for _, h := range []string{"create", "update", "status", "validate", "warn"} {
-		if was, is := slices.Contains(old.Hooks, h), slices.Contains(now.Hooks, h); was != is && (is || h != "validate" && h != "warn") && h != "warn" {
+	for _, h := range []string{"create", "update", "status", "validate", "check", "warn"} {
+		if was, is := slices.Contains(old.Hooks, h), slices.Contains(now.Hooks, h); was != is && (is || h != "validate" && h != "check") && h != "warn" {
 			find("resource-hook-changed", "has other hand-written rules: the hook %s", h)
 		}
 	}

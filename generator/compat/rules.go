@@ -96,6 +96,8 @@ func resourceRules() []Rule {
 		{"resource-hook-changed", Warning, anyWay, "the hook may set, keep or refuse values; its code shows whether it does",
 			"read the hook; add the difference to the released documents or to the accepted findings"},
 		{"resource-name-protected", Error, anyWay, "deletes of the object would be refused", newVersion},
+		{"reference-refuses", Error, Request, "requests that name what is not there would be refused", "write onMissing: warn; a new field may refuse"},
+		{"reference-restricts", Error, anyWay, "deletes that are done today would be refused", "write onDelete: orphan; a new field may restrict"},
 		{"subresource-removed", Error, anyWay, "requests to it would answer 404", "keep the subresource"},
 		{"subresource-verb-removed", Error, anyWay, "requests would answer 405", "keep the verb"},
 		{"subresource-kind-changed", Error, anyWay, "clients would send and expect another kind", newVersion},

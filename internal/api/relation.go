@@ -5,7 +5,7 @@ import "github.com/capstan-dev/capstan/internal/document"
 // Relations is the part of a row about objects of other kinds.
 type Relations struct {
 	References []Reference // of the row's objects to others
-	Reads      []ReadKind  // what the check hook may read
+	Reads      []ReadKind  // for the check hook
 	Listed     bool        // a check hook may list the row's objects: their writes have marks
 	Restricted bool        // a reference may keep one of the row's objects from being deleted
 }
@@ -26,7 +26,7 @@ type Reference struct {
 	OnDelete OnDelete
 }
 
-// OnMissing is what a new reference to a missing object does to the write.
+// OnMissing is the effect of a new reference to a missing object on the write.
 type OnMissing string
 
 // The words of a document's onMissing.
@@ -36,7 +36,7 @@ const (
 	MissingAllowed OnMissing = "allow"
 )
 
-// OnDelete is what a reference does when its object is deleted.
+// OnDelete is the effect of a reference on the delete of its object.
 type OnDelete string
 
 // The words of a document's onDelete.
@@ -69,7 +69,7 @@ func eachAt(v document.Value, path []string, visit func(document.Value)) {
 	}
 }
 
-// View is what a check hook reads of other objects: all of it at one revision, and as it still is when the
+// View shows a check hook other objects: all of them at one revision, and as they still are when the
 // write is committed. A view that fails, by its bounds or the end of the request, shows nothing more, and
 // the write ends with the view's error whatever the hook returns.
 type View interface {

@@ -104,9 +104,8 @@ type Write struct {
 	Frees bool
 	// Seen is the read set: the write is committed only while all of it stands.
 	Seen []Seen
-	// Marks are names of what the write adds to or takes from. A write that depends on all
-	// there is of something, and not on single keys, has a mark in its read set. Marks are no
-	// keys: nothing reads them.
+	// Marks are names of sets that the write adds to or takes from. A write that depends on a
+	// whole set, and not on single keys, has the mark in its read set. A mark has no value.
 	Marks []string
 }
 

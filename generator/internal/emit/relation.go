@@ -23,7 +23,8 @@ func (r catalogResource) RelationsPart() string {
 }
 
 func referenceLiteral(r *model.Reference) string {
-	return fmt.Sprintf("{Path: %#v, GroupResource: %s, Kind: %q, Missing: %q, OnDelete: %q}", r.Path, groupResourceLiteral(r.To), r.To.Kind, r.OnMissing, r.OnDelete)
+	return fmt.Sprintf("{Path: %#v, GroupResource: %s, Kind: %q, Missing: %q, OnDelete: %q}", r.Path,
+		groupResourceLiteral(r.To), r.To.Kind, r.OnMissing, r.OnDelete)
 }
 
 func groupResourceLiteral(to *model.Resource) string {

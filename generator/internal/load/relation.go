@@ -148,17 +148,12 @@ func (w *relationWalk) add(s *schema.Schema, path []string) {
 }
 
 // related is the resource of a kind that a document names, Kind of the same version or /group/version/Kind, and whether
-// it is one of the documents. It is that of the version that is stored.
+// it is one of the documents. The resource is that of the version that is stored.
 func (d *documents) related(pos schema.Position, from *model.Resource, kind string) (to *model.Resource, own bool) {
-	path := strings.TrimPrefix(kind, "/")
-	if !strings.Contains(path, "/") {
-		path = from.GV.Dir + "/" + path
-	}
-	if to = d.resourceOf(path); to == nil {
-		to = d.builtInResource(path)
-		own = false
-	} else {
-		own = true
+	if path := strings.TrimPrefix(kind, "/"); !strings.Contains(path, "/") {
+		to = d.inGroup(from.GV, path)
+	} else if to = d.resourceOf(path); to == nil {
+		return d.builtInResource(pos, path), false
 	}
 	switch {
 	case to == nil:
@@ -174,7 +169,20 @@ func (d *documents) related(pos schema.Position, from *model.Resource, kind stri
 	case to.StoredAs != nil:
 		to = to.StoredAs
 	}
-	return to, own
+	return to, true
+}
+
+// inGroup is the resource of a kind in a group version, or else in another version of the group; nil for none.
+func (d *documents) inGroup(gv *model.GroupVersion, kind string) *model.Resource {
+	if to := d.resourceOf(gv.Dir + "/" + kind); to != nil {
+		return to
+	}
+	for _, other := range d.model.GroupVersions {
+		if to := d.resourceOf(other.Dir + "/" + kind); to != nil && other.Group == gv.Group {
+			return to
+		}
+	}
+	return nil
 }
 
 // kindsOf are the kinds of the resources of a group version.
@@ -185,32 +193,42 @@ func (d *documents) kindsOf(gv *model.GroupVersion) (all []string) {
 	return all
 }
 
-// builtInResource reads the resource of a built-in kind, group/version/Kind; nil when there is none.
-func (d *documents) builtInResource(path string) *model.Resource {
+// builtInResource reads the resource of a built-in kind, group/version/Kind. It reports a mistake and is nil when there is none.
+func (d *documents) builtInResource(pos schema.Position, path string) *model.Resource {
 	slash := strings.LastIndexByte(path, '/')
 	dir, kind := path[:slash], path[slash+1:]
-	gv := d.groups[dir]
-	if gv == nil || !gv.BuiltIn {
-		return nil
-	}
-	n, _, ok := d.file("openapi/" + dir + ".yaml")
-	if !ok {
-		return nil
-	}
-	for _, e := range d.entries(n) {
-		if e.key != "x-cluster-resources" {
-			continue
-		}
-		for _, res := range d.entries(e.value) {
-			found, _ := valueOf(res.value, "kind")
-			scope, _ := valueOf(res.value, "scope")
-			_, operates := valueOf(res.value, "endpoint")
-			if found.Node != nil && found.Value == kind {
-				return &model.Resource{GV: gv, Plural: res.key, Kind: kind, Stored: !operates, Namespaced: scope.Node != nil && scope.Value == "Namespaced"}
+	found := &model.Resource{GV: d.groups[dir]}
+	if found.GV != nil && found.GV.BuiltIn {
+		n, _, _ := d.file("openapi/" + dir + ".yaml")
+		for _, e := range d.entries(n) {
+			if e.key == "x-cluster-resources" {
+				d.findBuiltIn(e.value, kind, found)
 			}
 		}
 	}
-	return nil
+	switch {
+	case found.Kind == "":
+		d.fail(pos, "write Kind, or /group/version/Kind", "no resource has the kind /%s", path)
+		return nil
+	case !found.Stored:
+		d.fail(pos, "name a kind that is stored", "there are no objects of the kind /%s", path)
+		return nil
+	}
+	return found
+}
+
+// findBuiltIn reads from a list of resources what a reference to a kind has to know.
+func (d *documents) findBuiltIn(resources node, kind string, found *model.Resource) {
+	for _, res := range d.entries(resources) {
+		has, _ := valueOf(res.value, "kind")
+		scope, _ := valueOf(res.value, "scope")
+		_, operates := valueOf(res.value, "endpoint")
+		storage, said := valueOf(res.value, "storage")
+		if has.Node != nil && has.Value == kind {
+			found.Kind, found.Plural, found.Namespaced = kind, res.key, scope.Node != nil && scope.Value == "Namespaced"
+			found.Stored = !operates && (!said || storage.Value != "false")
+		}
+	}
 }
 
 // compareReferences refuses references of a further version that the stored version does not have.
@@ -219,7 +237,7 @@ func (d *documents) compareReferences(res *model.Resource) {
 		return
 	}
 	for _, r := range res.References {
-		if !slices.ContainsFunc(res.StoredAs.References, func(o model.Reference) bool {
+		if r.To.Kind != "" && !slices.ContainsFunc(res.StoredAs.References, func(o model.Reference) bool {
 			return o.To == r.To && o.OnMissing == r.OnMissing && o.OnDelete == r.OnDelete
 		}) {
 			d.fail(r.Pos, "write the same at the field of the stored version, or drop it here", "%s refers to %s, and the stored version at %s does not",

@@ -154,6 +154,9 @@ func (w *writer) rules(s *schema.Schema) (rules []string) {
 	if s.Immutable {
 		say("cannot change after creation")
 	}
+	if text := namesWords(s); text != "" {
+		say("%s", text)
+	}
 	if len(s.ListMapKeys) > 0 {
 		say("elements are merged by %s", strings.Join(s.ListMapKeys, ", "))
 	} else if s.ListType != "" {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"html/template"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ type kindData struct {
 	Made      bool // the example is made of the required fields
 	Versions  *comparison
 	Actions   []actionRow
+	NamedBy   []relationRow
 }
 
 // actionRow is an action of a kind's objects, or one whose body is of the kind.
@@ -37,6 +39,7 @@ func (w *writer) kind(t *model.Type) {
 			}
 		}
 	}
+	data.NamedBy = w.namedBy(page, data.Resources)
 	if len(data.Resources) > 0 {
 		data.Example, data.Made = w.example(t, data.Resources[0])
 	}
@@ -68,6 +71,10 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 	if len(gv.Resources) > 0 {
 		headings = append(headings, heading{2, "resources", "Resources"})
 	}
+	picture := w.drawRelations(page, gv)
+	if picture != "" {
+		headings = append(headings, heading{2, "relations", "References"})
+	}
 	for _, t := range w.typesOf(page, gv, nil) {
 		row := w.typeRow(page, t)
 		for _, id := range w.users[t] {
@@ -79,9 +86,10 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 	}
 	w.searchTypes(page, "", apiVersion(gv), "", rows)
 	w.add(page, apiVersion(gv), headings, w.render(page, "groupversion", struct {
-		GV    *model.GroupVersion
-		Types []typeRow
-	}{gv, rows}))
+		GV        *model.GroupVersion
+		Types     []typeRow
+		Relations template.HTML
+	}{gv, rows, picture}))
 }
 
 // actions are those of resources and of their objects.

@@ -42,7 +42,8 @@ type basis struct {
 	Was      document.Value // Shown as a tree
 }
 
-// dependence is what the evaluation has read of other objects, and what its write is to those that read its object.
+// dependence ties the write to others: by the other objects that the evaluation has read, and by the marks for those
+// that read its object.
 type dependence struct {
 	reads  []store.Seen
 	marks  []string

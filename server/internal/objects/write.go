@@ -54,7 +54,8 @@ type step func(e *Evaluation) error
 // The steps of writes, in their order.
 var (
 	createSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit, (*Evaluation).prepareNew,
-		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).checkOthers, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
+		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).checkOthers,
+		(*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	updateSteps = []step{(*Evaluation).compareUID, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).admit,
 		(*Evaluation).compareRevision, (*Evaluation).prepare,
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).checkOthers, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}

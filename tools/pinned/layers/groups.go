@@ -27,7 +27,7 @@ var groups = []group{
 	{"identity", "users, their rights and shares", 3, 6, 12,
 		in(rooms, "identity/rbac", "identity/nodes", "identity/accounts", "identity/pki", "flowcontrol", "bootstrap")},
 	{"objects", "the one way to write", 4, 0, 6,
-		in(rooms, "objects", "kinds/addresses")},
+		in(rooms, "objects", "kinds/addresses", "kinds/references")},
 	{"admission", "the chain of plug-ins, and the plug-ins that are built in", 5, 0, 12,
 		in(rooms, "admission")},
 	{"surroundings", "switches, figures, descriptions", 6, 0, 8,
