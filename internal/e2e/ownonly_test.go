@@ -39,6 +39,10 @@ func TestOwnGroupsOnly(t *testing.T) {
 		small(binaries.capstan, mostOfProgram, startOfCapstan)
 	}
 	dir := newAPI(t, "--builtin=false")
+	t.Run("alpha first", func(t *testing.T) {
+		alpha := newAPI(t, "--builtin=false", "--version=v1alpha1")
+		runIn(t, alpha, "go", "test", "-vet=off", ".")
+	})
 	runIn(t, dir, "go", "test", "-vet=off", "./...")
 	runIn(t, dir, "go", "build", "-ldflags", noSymbols, "-o", "server", ".")
 	small(filepath.Join(dir, "server"), mostOfProgram, startOfOwnGroup)

@@ -23,7 +23,7 @@ type Server struct {
 
 // Start starts a server that ends with the test. It has no controllers, so that nothing
 // changes unless the test does it, and pods need no account; change adapts its configuration
-// before.
+// before. The alpha versions of an API of its own are on.
 func Start(t testing.TB, change ...func(*server.Config)) *Server {
 	t.Helper()
 	s, stop, err := Run(change...)
@@ -45,6 +45,13 @@ func Run(change ...func(*server.Config)) (s *Server, stop func() error, err erro
 	config.DisableAdmissionPlugins = []string{"ServiceAccount"}
 	for _, f := range change {
 		f(&config)
+	}
+	if config.API != nil { // alpha versions are off elsewhere; a test of an API is about all of its own
+		for _, gv := range config.API.Groups() {
+			if gv.Alpha() {
+				config.RuntimeConfig = append([]string{gv.APIVersion() + "=true"}, config.RuntimeConfig...)
+			}
+		}
 	}
 	ctx := context.Background()
 	running, err := server.Start(ctx, config)

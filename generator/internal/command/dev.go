@@ -150,7 +150,7 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 		return
 	}
 	d.stop()
-	server := exec.Command(d.binary, d.args...)
+	server := exec.Command(d.binary, slices.Insert(slices.Clone(d.args), 1, alphaOn(d.root)...)...)
 	server.Stdout, server.Stderr = d.out, d.out
 	if err := server.Start(); err != nil {
 		d.say("the server does not start: %v", err)

@@ -19,7 +19,7 @@ func Rules() []string {
 	return []string{"boolean", "boolean-name", "bounds", "branch-twice", "builtin-name", "conditions", "description", "enum", "enum-refused", "enum-value",
 		"field-name", "float", "list-type", "no-number", "no-value", "optional-zero", "plural", "reference", "required-read-only", "rule-at",
 		"rule-contradiction", "rule-cost", "rule-idle", "rule-message", "rule-value", "schema-dead", "schema-idle", "singular-kind", "status-endpoint",
-		"text-format", "unit", "version-priority"}
+		"text-format", "unit", "version-priority", "version-values"}
 }
 
 // Check lists the findings in documents that the surface of the release has no say in, in
@@ -45,6 +45,7 @@ func Check(m *model.Model) []compat.Finding {
 			c.resource(r)
 			c.names(r)
 			c.readOnly(r)
+			c.versions(r)
 		}
 		for _, t := range gv.Types {
 			c.in = t
