@@ -22,8 +22,8 @@ func newPromote(root string) *cobra.Command {
 	c := &cobra.Command{Use: "promote", Short: "Give a version a part that another one had", Args: suggest.Command,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(&cobra.Command{
-		Use: "storage [GROUP/]VERSION", Short: "Store objects in a version that the last release has", Args: cobra.ExactArgs(1), Example: "capstan-gen promote storage v1",
-		ValidArgsFunction: versionNames(root),
+		Use: "storage [GROUP/]VERSION", Short: "Store objects in a version that the last release has", Args: cobra.ExactArgs(1),
+		Example: "capstan-gen promote storage v1", ValidArgsFunction: versionNames(root),
 		Long: "Moves the stored version of all kinds that a version serves: storedAs in every version, and the keys that only the stored version\nhas (columns, selectable, generation, hooks and others), with the names of renamed fields. It prints what designers and\n" +
 			"operators do then. It ends with 1 when the last release does not serve the version, since it could not read the objects.",
 		RunE: func(cmd *cobra.Command, args []string) error {
