@@ -94,6 +94,7 @@ func newReader(t *testing.T) *reader {
 	shell.Dir = r.dir
 	shell.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "HOME="+r.dir, "CAPSTAN="+root, "LC_ALL=C", "KUBECONFIG=",
 		"GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOCACHE="+goEnv(t, "GOCACHE"), "GOPATH="+goEnv(t, "GOPATH"),
+		"GIT_AUTHOR_NAME=reader", "GIT_AUTHOR_EMAIL=reader@example.com", "GIT_COMMITTER_NAME=reader", "GIT_COMMITTER_EMAIL=reader@example.com",
 		"GOFLAGS="+buildEnvironment["GOFLAGS"]+" '-ldflags="+noSymbols+"' -vet=off")
 	in, out, err := pipes(shell)
 	if err == nil {

@@ -36,9 +36,10 @@ func Run(root string, args []string, out io.Writer) error {
 // newRoot builds the tree of commands.
 func newRoot(root string) *cobra.Command {
 	all := &cobra.Command{
-		Use:           "capstan-gen",
-		Short:         "Designs an API: from documents to its server, its clients and its next version",
-		Long:          "Designs an API: from documents to its server, its clients and its next version.\nCommands work on openapi/ and schemas/ in the working directory.\nThey end with 0; with 1 when the gate, the house rules or another check say no; with 2 when the command line, the documents or other input are wrong.",
+		Use:   "capstan-gen",
+		Short: "Designs an API: from documents to its server, its clients and its next version",
+		Long: "Designs an API: from documents to its server, its clients and its next version.\nCommands work on openapi/ and schemas/ in the working directory.\n" +
+			"They end with 0; with 1 when the gate, the house rules or another check say no; with 2 when the command line, the documents or other input are wrong.",
 		Version:       buildinfo.Read().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

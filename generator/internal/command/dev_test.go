@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// dev takes the wanted port, or says that it takes another one.
+// TestFreePort: dev takes the wanted port, or says that it takes another one.
 func TestFreePort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,8 +22,8 @@ func newPromote(root string) *cobra.Command {
 	c := &cobra.Command{Use: "promote", Short: "Give a version a part that another one had", Args: suggest.Command,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	c.AddCommand(&cobra.Command{
-		Use: "storage [GROUP/]VERSION", Short: "Store objects in a version that the last release has", Args: cobra.ExactArgs(1), Example: "capstan-gen promote storage v1",
-		ValidArgsFunction: versionNames(root),
+		Use: "storage [GROUP/]VERSION", Short: "Store objects in a version that the last release has", Args: cobra.ExactArgs(1),
+		Example: "capstan-gen promote storage v1", ValidArgsFunction: versionNames(root),
 		Long: "Moves the stored version of all kinds that a version serves: storedAs in every version, and the keys that only the stored version\nhas (columns, selectable, generation, hooks and others), with the names of renamed fields. It prints what designers and\n" +
 			"operators do then. It ends with 1 when the last release does not serve the version, since it could not read the objects.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,6 +102,8 @@ type promotion struct {
 	moved []*model.Resource // of the version to which they move
 	hooks []string          // hooks that see the objects of the other version from now on
 	keys  map[string]bool   // keys that moved
+	write []string          // methods of the hooks that the new documents need
+	drop  []string          // methods that they no longer need
 }
 
 // move changes the documents, all or none.
@@ -119,8 +121,12 @@ func (p *promotion) move() error {
 	if p.moved == nil {
 		return fmt.Errorf("%s stores all of its kinds itself already", p.to.Dir)
 	}
-	if _, err := load.With(p.root, p.files); err != nil {
+	now, err := load.With(p.root, p.files)
+	if err != nil {
 		return fmt.Errorf("nothing is written: the documents would be wrong after the move, since\n%w", err)
+	}
+	if err := p.compareMethods(now); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
 		if err := os.WriteFile(filepath.Join(p.root, filepath.FromSlash(name)), p.files[name], 0o644); err != nil {
@@ -176,6 +182,30 @@ func (p *promotion) resource(to, from *model.Resource) error {
 	p.close(is)
 	p.close(was)
 	return p.others(to, from)
+}
+
+// compareMethods finds the methods of hooks that get other names.
+func (p *promotion) compareMethods(now *model.Model) error {
+	var methods [2][]string
+	for i, m := range []*model.Model{p.model, now} {
+		files, err := emitAll(m, emitters()["internal/gen"])
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if filepath.Base(f.Path) != "hooks.go" {
+				continue
+			}
+			for _, found := range methodOf.FindAllSubmatch(f.Data, -1) {
+				methods[i] = append(methods[i], string(found[1]))
+			}
+		}
+	}
+	without := func(all, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(m string) bool { return slices.Contains(others, m) })
+	}
+	p.write, p.drop = without(methods[1], methods[0]), without(methods[0], methods[1])
+	return nil
 }
 
 // others lets further versions follow, which were stored as from too.

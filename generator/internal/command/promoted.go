@@ -182,7 +182,13 @@ func (p *promotion) report(release *compat.Release) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Objects of %s are stored as %s, and no longer as %s. With it moved: %s.\n\nDesigners:\n", strings.Join(plurals, ", "), p.to.Dir, was,
 		strings.Join(append([]string{"storedAs"}, slices.Sorted(maps.Keys(p.keys))...), ", "))
-	fmt.Fprintf(&b, "  - Generate and build. The compiler names methods of conversions that have other names now.\n")
+	b.WriteString("  - Generate.\n")
+	for _, m := range p.write {
+		fmt.Fprintf(&b, "  - Write the method %s\n", m)
+	}
+	for _, m := range p.drop {
+		fmt.Fprintf(&b, "    in place of %s\n", m)
+	}
 	for _, h := range p.hooks {
 		fmt.Fprintf(&b, "  - These hooks get objects of %s now. Look at the fields that they read. %s\n", p.to.Version, h)
 	}

@@ -24,8 +24,10 @@ import (
 func newRelease(root string) *cobra.Command {
 	var check bool
 	c := &cobra.Command{
-		Use: "release VERSION", Short: "Make the documents those of a release, with notes; or check a tag", Args: cobra.MaximumNArgs(1), Example: "capstan-gen release v0.1.0",
-		Long: "Copies the documents to openapi/released and writes docs/release-VERSION.md by the report of the gate. VERSION is the tag of the\nrelease, like v0.1.0, everywhere. It ends with 1, and writes nothing, when the gate or the house rules say no; with 2 when there is\n" +
+		Use: "release VERSION", Short: "Make the documents those of a release, with notes; or check a tag", Args: cobra.MaximumNArgs(1),
+		Example: "capstan-gen release v0.1.0",
+		Long: "Copies the documents to openapi/released and writes docs/release-VERSION.md by the report of the gate. VERSION is the tag of the\n" +
+			"release, like v0.1.0, everywhere. It ends with 1, and writes nothing, when the gate or the house rules say no; with 2 when there is\n" +
 			"such a version or a later one already, generated files are stale, or a file is not committed.\nWith --check it writes nothing, and ends with 1 unless the documents are those of the release VERSION.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := releasing{root: root, version: append(args, "")[0], day: time.Now().UTC(), out: cmd.OutOrStdout()}

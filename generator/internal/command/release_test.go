@@ -55,6 +55,9 @@ func TestRelease(t *testing.T) {
 	notes := func(version string, wants ...string) {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(root, "docs", "release-"+version+".md"))
+		if strings.Contains(string(text), "meta/v1") {
+			t.Errorf("the notes of %s have built-in kinds:\n%s", version, text)
+		}
 		for _, want := range wants {
 			if err != nil || !strings.Contains(string(text), want) {
 				t.Errorf("the notes of %s lack %s: %v\n%s", version, want, err, text)

@@ -176,8 +176,9 @@ func (s *scaffoldOf) moduleFiles() map[string]string {
 		".gitignore": "gitignore.tmpl", ".gitattributes": "gitattributes.tmpl", compat.Released + "/release.yaml": "released.yaml.tmpl",
 		".vscode/settings.json": "settings.json.tmpl", ".vscode/tasks.json": "tasks.json.tmpl",
 		".vscode/extensions.json": "extensions.json.tmpl",
-		s.groupFile():             "group.yaml.tmpl", s.schemaFile(): "kind.yaml.tmpl", strings.TrimSuffix(s.schemaFile(), ".yaml") + "Restart.yaml": "restart.yaml.tmpl",
-		"examples/" + strings.ToLower(s.Kind) + ".yaml": "example.yaml.tmpl",
+		s.groupFile():             "group.yaml.tmpl", s.schemaFile(): "kind.yaml.tmpl",
+		strings.TrimSuffix(s.schemaFile(), ".yaml") + "Restart.yaml": "restart.yaml.tmpl",
+		"examples/" + strings.ToLower(s.Kind) + ".yaml":              "example.yaml.tmpl",
 	}
 }
 

@@ -115,6 +115,9 @@ func (w *writer) added(page string, old *model.Model) (all []addition) {
 		}
 	}
 	for _, gv := range w.model.GroupVersions {
+		if gv.BuiltIn {
+			continue
+		}
 		a := addition{GV: gv, Version: !versions[gv.Dir]}
 		for _, t := range gv.Types {
 			before := types[t.ID]
