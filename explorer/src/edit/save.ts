@@ -54,3 +54,8 @@ export function conflictsOf(error: unknown, value: Value): FieldConflict[] {
     path: parsePath(c.field ?? "", value), owner: /conflict with "([^"]*)"/.exec(c.message ?? "")?.[1] ?? "another manager",
   }));
 }
+
+/** othersOf are those conflicts that are with others than the page. */
+export function othersOf(error: unknown, value: Value): FieldConflict[] {
+  return conflictsOf(error, value).filter((c) => c.owner !== manager);
+}
