@@ -42,7 +42,11 @@ log-out, or twelve hours after the link was made.`,
 			}
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
-			config, _, err := client.LoadKubeconfig(flags.file(), "")
+			file, err := flags.file()
+			if err != nil {
+				return err
+			}
+			config, _, err := client.LoadKubeconfig(file, "")
 			if err != nil {
 				return err
 			}
