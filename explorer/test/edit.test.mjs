@@ -171,5 +171,45 @@ test("a new object begins with what its kind requires", async () => {
   await button("Create").click();
   await page.getByRole("heading", { name: "made" }).waitFor();
   assert.equal((await server.call("GET", "/api/v1/namespaces/default/configmaps/made")).metadata.name, "made");
+});
+
+test("what the page has made, it changes without a question", async () => {
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/configmaps/new?ns=default`);
+  await page.getByLabel("New ConfigMap").waitFor();
+  await page.getByLabel("New ConfigMap").locator(".cm-line").first().click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: own\n  namespace: default\ndata:\n  sail: red\n");
+  await button("Create").click();
+  await page.getByRole("heading", { name: "own", exact: true }).waitFor();
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/configmaps/default/own?tab=edit`);
+  await page.getByLabel("Edit own").waitFor();
+  await retype(page, "Edit own", "sail: red", "sail: blue");
+  await button("Preview").click();
+  await page.getByRole("region", { name: "What would be stored" }).locator(".cm-changedLine", { hasText: "sail: blue" }).waitFor();
+  await button("Save").click();
+  await page.getByText("Saved ConfigMap own").waitFor();
+  assert.equal((await server.call("GET", "/api/v1/namespaces/default/configmaps/own")).data.sail, "blue");
+  assert.deepEqual(page.wrong, []);
+});
+
+test("an object whose definition is deleted keeps its text", async () => {
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  await server.create(definitions, { metadata: { name: "rafts.sea.example.com" }, spec: { group: "sea.example.com", scope: "Namespaced", names: { plural: "rafts", kind: "Raft" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties: { logs: { type: "integer" } } } } }] } });
+  const rafts = "/apis/sea.example.com/v1/namespaces/default/rafts";
+  for (let i = 0; ; i++) {
+    const made = await server.create(rafts, { apiVersion: "sea.example.com/v1", kind: "Raft", metadata: { name: "kon" }, logs: 3 }).catch((e) => e);
+    if (!(made instanceof Error)) break;
+    assert.ok(i < 100, made.message);
+    await page.waitForTimeout(100);
+  }
+  await page.getByRole("complementary").getByRole("link", { name: "Raft" }).waitFor({ timeout: 25_000 });
+  await page.goto(`${server.address}/explorer/#/objects/sea.example.com/v1/rafts/default/kon?tab=edit`);
+  await page.getByLabel("Edit kon").waitFor();
+  await retype(page, "Edit kon", "logs: 3", "logs: 9");
+  await server.call("DELETE", `${definitions}/rafts.sea.example.com`);
+  await page.getByText("The object was deleted meanwhile. Your text is kept").waitFor({ timeout: 30_000 });
+  assert.match(await editorText(page, "Edit kon"), /logs: 9/);
   assert.deepEqual(page.wrong, []);
 });

@@ -15,8 +15,10 @@ export const adminToken = "token-of-admin";
 export const annaToken = "token-of-anna";
 
 export class Server {
-  static async start(flags = []) {
+  // start starts a server of another program, if it is named.
+  static async start(flags = [], other = program) {
     const s = new Server();
+    s.program = other;
     s.dir = fs.mkdtempSync(path.join(os.tmpdir(), "explorer-"));
     fs.writeFileSync(path.join(s.dir, "tokens.csv"), `${adminToken},admin,1,"system:masters"\n${annaToken},anna,2,"dev"\n`);
     s.flags = flags;
@@ -26,7 +28,7 @@ export class Server {
 
   // run starts the program; again on the same port after a stop.
   async run(port) {
-    this.process = spawn(program, ["serve", "--data-dir", path.join(this.dir, "data"), "--token-auth-file", path.join(this.dir, "tokens.csv"),
+    this.process = spawn(this.program, ["serve", "--data-dir", path.join(this.dir, "data"), "--token-auth-file", path.join(this.dir, "tokens.csv"),
       "--secure-port", String(port), ...this.flags], { stdio: ["ignore", "pipe", "pipe"] });
     this.process.stderr.resume();
     const { process: child } = this;
@@ -40,7 +42,7 @@ export class Server {
       }
     }
     this.process.stdout.resume();
-    if (!this.address) throw new Error(`${program} did not start`);
+    if (!this.address) throw new Error(`${this.program} did not start`);
   }
 
   async stop() {
@@ -85,7 +87,7 @@ export class Server {
 
   // link is a one-time login link, as a person gets it.
   async link() {
-    const child = spawn(program, ["explorer", "--kubeconfig", path.join(this.dir, "data", "admin.kubeconfig")], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(this.program, ["explorer", "--kubeconfig", path.join(this.dir, "data", "admin.kubeconfig")], { stdio: ["ignore", "pipe", "inherit"] });
     let text = "";
     for await (const part of child.stdout) text += part;
     const found = /https:\S+#link=\S+/.exec(text);
@@ -161,5 +163,5 @@ export async function mainThread(browser, page, act) {
   }
   const { traceEvents: events } = JSON.parse(await browser.browser.stopTracing());
   const main = new Set(events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => e.tid));
-  return events.filter((e) => e.name === "RunTask" && main.has(e.tid)).map((e) => e.tdur / 1000).sort((a, b) => b - a);
+  return events.filter((e) => e.name === "RunTask" && main.has(e.tid)).map((e) => (e.tdur ?? 0) / 1000).sort((a, b) => b - a);
 }

@@ -103,8 +103,10 @@ func (p program) run(ctx context.Context, args []string, stdout, stderr io.Write
 // newRoot builds the tree of commands.
 func (p program) newRoot(signals catcher) *cobra.Command {
 	root := &cobra.Command{
-		Use:           p.name,
-		Short:         "A cluster control plane's API server",
+		Use:   p.name,
+		Short: "A cluster control plane's API server",
+		Long: `A cluster control plane's API server. 'doctor' looks for what is wrong with one. Messages that people meet, and
+what to do, are on https://github.com/capstan-dev/capstan/blob/main/docs/reference/messages.md.`,
 		Version:       readBuild().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -42,7 +42,11 @@ log-out, or twelve hours after the link was made.`,
 			}
 			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
-			config, _, err := client.LoadKubeconfig(flags.file(), "")
+			file, err := flags.file()
+			if err != nil {
+				return err
+			}
+			config, _, err := client.LoadKubeconfig(file, "")
 			if err != nil {
 				return err
 			}
@@ -82,6 +86,10 @@ func explorerLink(ctx context.Context, config client.Config, as account) (string
 	}
 	defer rest.Close()
 	l := linkMaker{rest: rest, as: as, now: time.Now()}
+	page := strings.TrimSuffix(config.Host, "/") + "/explorer/"
+	if err := l.possible(ctx, page); err != nil {
+		return "", err
+	}
 	if err := l.removeOld(ctx); err != nil {
 		return "", err
 	}
@@ -92,7 +100,7 @@ func explorerLink(ctx context.Context, config client.Config, as account) (string
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimSuffix(config.Host, "/") + "/explorer/#link=" + url.QueryEscape(token), nil
+	return page + "#link=" + url.QueryEscape(token), nil
 }
 
 // announceExplorer prints the address of the page when the server is ready, with a login link. The

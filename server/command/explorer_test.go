@@ -5,6 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -38,6 +41,24 @@ func linked(t *testing.T, kubeconfig, link string) (*client.REST, client.Config,
 	config.TLS.Certificates, config.CertificateFile, config.KeyFile, config.Retries = nil, "", "", -1
 	config.BearerToken = token
 	return restOf(t, config), config, claims.Own
+}
+
+// TestExplorerWithoutAccounts: a server of kinds of its own may have no service accounts. The command says how to log in then.
+func TestExplorerWithoutAccounts(t *testing.T) {
+	for _, answer := range []string{"", `{"kind":"APIResourceList","resources":[{"name":"namespaces"}]}`} {
+		own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if answer == "" || r.URL.Path != "/api/v1" {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = io.WriteString(w, answer)
+		}))
+		defer own.Close()
+		_, err := explorerLink(t.Context(), client.Config{Host: own.URL}, administrator)
+		if err == nil || !strings.HasPrefix(err.Error(), "this server has no service accounts, as which links log in; open "+own.URL+"/explorer/ and log in there with a token") {
+			t.Error(err)
+		}
+	}
 }
 
 type linkClaims struct {

@@ -105,6 +105,27 @@ func (l *linkMaker) subject() []linkSubject {
 	return []linkSubject{{Kind: "ServiceAccount", Namespace: l.as.namespace, Name: l.as.name}}
 }
 
+// possible is the refusal of a server without service accounts: one of other kinds only.
+func (l *linkMaker) possible(ctx context.Context, page string) error {
+	text, err := l.rest.Get(ctx, serviceAccounts.Prefix, 1<<20)
+	if err != nil && !client.IsNotFound(err) {
+		return err
+	}
+	var served struct{ Resources []struct{ Name string } }
+	if err == nil {
+		if err := json.Unmarshal(text, &served); err != nil {
+			return fmt.Errorf("%s: %w", serviceAccounts.Prefix, err)
+		}
+	}
+	for _, r := range served.Resources {
+		if r.Name == serviceAccounts.Plural {
+			return nil
+		}
+	}
+	return fmt.Errorf("this server has no service accounts, as which links log in; open %s and log in there with a token (serve --token-auth-file), "+
+		"or with the certificate of an administrator or of 'kubeconfig --user NAME'", page)
+}
+
 // removeOld deletes the secrets of links and sessions whose time is over, and what belongs to
 // them. Users who may not list secrets leave that to others.
 func (l *linkMaker) removeOld(ctx context.Context) error {

@@ -60,7 +60,7 @@ func TestKubeconfigAndToken(t *testing.T) {
 		{"token create --data-dir=" + dataDir, "name one service account"},
 		{"token create a --bound-object-kind=Pod", "belong together"},
 		{"token create a --bound-object-uid=1", "needs --bound-object-kind"},
-		{"token create a --data-dir=/nowhere", "no such file"},
+		{"token create a --data-dir=/nowhere", "/nowhere/admin.kubeconfig: no such file; name the data directory of the server (--data-dir)"},
 		{"kubeconfig --user=anna --data-dir=" + dataDir + " --output=" + out("anna"), "exists; remove it"},
 		{"kubeconfig --data-dir=" + dataDir, "--user: empty"},
 		{"kubeconfig --user=a --duration=0s", "--duration: not a time to come"},

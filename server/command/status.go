@@ -42,7 +42,11 @@ The exit code is 0 for a ready server, 1 for one that is not ready or does not a
 			if err := output.check(); err != nil {
 				return err
 			}
-			reader, err := status.Open(server.file(), filepath.Join(server.dataDir, "pki"))
+			file, err := server.file()
+			if err != nil {
+				return err
+			}
+			reader, err := status.Open(file, filepath.Join(server.dataDir, "pki"))
 			if err != nil {
 				return err
 			}

@@ -99,7 +99,11 @@ of the account and the end of the token are reported next to it.`,
 
 // create requests the token of an account, and writes it.
 func (f *tokenFlags) create(ctx context.Context, account string, request *tokenRequest, stdout, stderr io.Writer) error {
-	target, err := webhook.ReadKubeconfig(f.file())
+	file, err := f.file()
+	if err != nil {
+		return err
+	}
+	target, err := webhook.ReadKubeconfig(file)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,23 @@ export function keepDiscovering(end: AbortSignal): void {
   end.addEventListener("abort", () => clearInterval(timer));
 }
 
+const soon = [300, 700, 1500, 3000, 5000];
+
+/** discoverSoon asks several times within some seconds: a definition was made, whose kind comes when its names are accepted. */
+export async function discoverSoon(): Promise<void> {
+  const before = kinds.value;
+  for (const wait of soon) {
+    await new Promise((done) => setTimeout(done, wait));
+    await discover().catch(() => undefined); // the next round may succeed
+    if (kinds.value !== before) return;
+  }
+}
+
+/** makesKinds tells whether objects of a kind make other kinds. */
+export function makesKinds(k: Kind): boolean {
+  return k.resource === "customresourcedefinitions" || k.resource === "apiservices";
+}
+
 /** forgetKinds is for a log-out. */
 export function forgetKinds(): void {
   kinds.value = null;

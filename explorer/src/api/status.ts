@@ -57,5 +57,6 @@ export function explain(error: unknown): string {
       return `You (${user}) may not do this. Missing right: verb “${verb}” for the path “${place}”. An administrator can grant it by a cluster role with nonResourceURLs and a binding.`;
     }
   }
+  if (error instanceof Refusal && error.code === 413) return `${error.message}. Split the object: large data does not belong into objects.`;
   return error instanceof Error ? error.message : String(error);
 }

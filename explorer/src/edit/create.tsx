@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { aborted } from "../api/client";
-import { apiVersion, type Kind } from "../api/discovery";
+import { apiVersion, discoverSoon, type Kind, makesKinds } from "../api/discovery";
 import type { KubeObject, Value } from "../api/types";
 import { address } from "../objects/view";
 import { Failure, Notice, toast } from "../parts/notice";
@@ -9,6 +9,7 @@ import { useLoad } from "../parts/load";
 import { go } from "../route";
 import type { Objection } from "./assist";
 import { drafts, useDraft } from "./drafts";
+import { exampleOf } from "./example";
 import { create, objectionsOf } from "./save";
 import { loadSchema, template } from "./schema";
 import { Objections, TextBox, useBox } from "./textbox";
@@ -17,6 +18,8 @@ import { Objections, TextBox, useBox } from "./textbox";
 export function Create({ kind, namespace }: { kind: Kind; namespace: string }) {
   const at = kind.namespaced ? namespace || "default" : "";
   const begin = useLoad(async () => {
+    const example = exampleOf(kind);
+    if (example) return example;
     const head: Record<string, Value> = { apiVersion: apiVersion(kind), kind: kind.kind, metadata: at ? { name: "", namespace: at } : { name: "" } };
     return toText(template(await loadSchema(kind).catch(() => undefined), head));
   }, [kind, at]);
@@ -56,6 +59,7 @@ function Form({ kind, namespace, begin }: { kind: Kind; namespace: string; begin
         return;
       }
       setSaved(box.read());
+      if (makesKinds(kind)) void discoverSoon();
       toast(`Created ${kind.kind} ${stored.metadata.name}`);
       go(address(kind, { namespace: stored.metadata.namespace ?? "", name: stored.metadata.name ?? "" }));
     } catch (e) {

@@ -11,7 +11,7 @@ import type { Objection } from "./assist";
 import { Clashes } from "./clashes";
 import { drafts, useDraft } from "./drafts";
 import { at, type Clash, merge, put } from "./merge";
-import { apply, conflictsOf, objectionsOf, replace, type Target } from "./save";
+import { apply, conflictsOf, objectionsOf, othersOf, replace, type Target } from "./save";
 import { Objections, TextBox, useBox } from "./textbox";
 
 type Fields = Record<string, Value>;
@@ -87,10 +87,11 @@ export function EditTab({ object, deleted, kind, target }: Props) {
     }
   };
 
-  /** applied asks about the fields of others at the save only: a preview names them. */
+  /** applied asks about the fields of others at the save only: a preview names them. Fields that the page itself has set, by a create or a replace, are no question. */
   const applied = (body: Fields, value: Fields, dry: boolean, force: boolean) => apply(target, body, dry, force).catch((e: unknown) => {
-    const owners = dry ? conflictsOf(e, value) : [];
-    if (!owners.length) throw e;
+    const owners = othersOf(e, value);
+    if (!owners.length && conflictsOf(e, value).length) return apply(target, body, dry, true);
+    if (!owners.length || !dry) throw e;
     setOthers(owners.map((c) => `${showPath(c.path)} (${c.owner})`));
     return apply(target, body, true, true);
   });
@@ -101,7 +102,7 @@ export function EditTab({ object, deleted, kind, target }: Props) {
   };
 
   const refused = async (e: unknown, value: Fields) => {
-    const owners = conflictsOf(e, value);
+    const owners = othersOf(e, value);
     if (owners.length) {
       ask({ kind: "owners", value, clashes: owners.map((c) => ({ ...c, yours: at(value, c.path), theirs: at(object as unknown as Value, c.path) })) });
       return;
@@ -158,7 +159,7 @@ export function EditTab({ object, deleted, kind, target }: Props) {
       <TextBox box={box} schema={schema} text={text} label={`Edit ${target.name}`} />
       <Objections box={box} list={objections} />
       <Failure error={error} />
-      {removed.length > 0 && way === "apply" && <Notice kind="warn">An apply does not remove fields that others own: {removed.slice(0, 8).join(", ")}. Choose “Replace” to remove them.</Notice>}
+      {removed.length > 0 && way === "apply" && <Notice kind="warn">An apply removes only what an earlier apply of this page has set. These stay: {removed.slice(0, 8).join(", ")}. Choose “Replace” to remove them.</Notice>}
       {preview !== undefined && others.length > 0 && <Notice>Others own {others.join(", ")}. When you save, the page asks whether you take these fields over.</Notice>}
       {preview !== undefined && <section class="preview" aria-label="What would be stored"><h2>What would be stored</h2><Diff before={toText(withoutOwners(object))} after={preview} label="What would be stored" /></section>}
       <div class="row">

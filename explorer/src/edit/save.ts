@@ -33,10 +33,13 @@ export function create(kind: Kind, namespace: string, body: Fields, dry: boolean
   return json<KubeObject>(pathOf(kind, namespace), { method: "POST", body, query });
 }
 
+/** What the messages of rules begin with: the type of the value, and not the value. */
+const ofRule = /^Invalid value: "(object|array|string|integer|number|boolean)": (?=.)/;
+
 /** objectionsOf are the server's causes, with the fields that they are about. */
 export function objectionsOf(error: unknown, value: Value): Objection[] {
   if (!(error instanceof Refusal)) return [];
-  const causes = error.causes.filter((c) => c.field && c.reason !== "FieldManagerConflict").map((c) => ({ path: parsePath(c.field!, value), message: c.message ?? c.reason ?? "" }));
+  const causes = error.causes.filter((c) => c.field && c.reason !== "FieldManagerConflict").map((c) => ({ path: parsePath(c.field!, value), message: c.message?.replace(ofRule, "") ?? c.reason ?? "" }));
   const strict = [...error.message.matchAll(/(unknown|duplicate) field "([^"]+)"/g)].map(([, what, field]) => ({ path: parsePath(field!, value), message: `${what} field` }));
   const types = [...error.message.matchAll(/cannot unmarshal (\S+) into .*?field (\S+) of type (\S+)/g)].map(([, got, field, want]) => ({ path: parsePath(field!, value), message: `must be ${want}, not ${got}` }));
   return [...causes, ...strict, ...types];
@@ -53,4 +56,9 @@ export function conflictsOf(error: unknown, value: Value): FieldConflict[] {
   return error.causes.filter((c) => c.reason === "FieldManagerConflict").map((c) => ({
     path: parsePath(c.field ?? "", value), owner: /conflict with "([^"]*)"/.exec(c.message ?? "")?.[1] ?? "another manager",
   }));
+}
+
+/** othersOf are those conflicts that are with others than the page. */
+export function othersOf(error: unknown, value: Value): FieldConflict[] {
+  return conflictsOf(error, value).filter((c) => c.owner !== manager);
 }

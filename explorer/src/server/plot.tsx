@@ -7,6 +7,8 @@ import type { Lines } from "./history";
 import { show } from "./units";
 
 const height = 150;
+/** leastSpan is the time in seconds that a plot shows at least. */
+const leastSpan = 60;
 
 /** Plot draws lines, with a table of their newest values, or of those at the pointer. */
 export function Plot({ plot, lines }: { plot: Plotted; lines: Lines }) {
@@ -64,7 +66,7 @@ function options(plot: Plotted, names: string[], width: number, setAt: (at: numb
     padding: [8, 28, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, sync: { key: "server" } },
-    scales: { y: { range: (_, least, largest) => [Math.min(0, least ?? 0), (largest ?? 0) > 0 ? largest * 1.1 : 1] } },
+    scales: { x: { range: (_, first, last) => [Math.min(first, last - leastSpan), last] }, y: { range: (_, least, largest) => [Math.min(0, least ?? 0), (largest ?? 0) > 0 ? largest * 1.1 : 1] } },
     axes: [
       { ...axis, space: 80, size: 24, values: (_, splits) => splits.map((t) => new Date(t * 1000).toLocaleTimeString()) },
       { ...axis, size: 64, values: (_, splits) => splits.map((v) => (plot.unit === "count" && !Number.isInteger(v) ? "" : show(v, plot.unit))) },
