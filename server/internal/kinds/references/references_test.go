@@ -48,7 +48,7 @@ func TestReferences(t *testing.T) {
 	}
 	kept := h.Remove(harness.Depots+"/north", "")
 	kept.Expect(t, 409, "Conflict")
-	kept.Has(t, `"depots.fleet.example.com \"north\" cannot be deleted: Truck default/a, Truck default/b0, Truck default/b1, Truck default/b2, Truck default/b3 and 3 more refer to it`)
+	kept.Has(t, `"depots.fleet.example.com \"north\" cannot be deleted while others refer to it: Truck default/a, Truck default/b0, Truck default/b1, Truck default/b2, Truck default/b3 and 3 more;`)
 	h.Remove(harness.Depots+"/north?dryRun=All", "").Expect(t, 409, "Conflict")
 	h.Remove(harness.Yards+"/north", "").Expect(t, 409, "Conflict")
 	h.Merge(harness.Trucks+"/a", `{"data":{"depot":"south"}}`).Expect(t, 422, "Invalid")
