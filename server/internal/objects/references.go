@@ -154,7 +154,7 @@ func stillReferred(row *catalog.Row, name string, some []Referrer, total int) er
 			shown = r.Namespace + "/" + r.Name
 		}
 		names = append(names, r.Kind+" "+shown)
-		causes = append(causes, schema.Cause{Reason: "Referred", Message: r.Kind + " " + shown + " refers to it"})
+		causes = append(causes, schema.Cause{Reason: api.CauseReferred, Message: r.Kind + " " + shown + " refers to it"})
 	}
 	list := strings.Join(names, ", ")
 	if rest := total - len(some); rest > 0 {

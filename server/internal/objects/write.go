@@ -29,7 +29,9 @@ import (
 //	    runs.
 //	W3. What a write has to find as it was when it is committed is its read set: the
 //	    namespace of a create, the definition of a custom object, the quotas. commit
-//	    looks at each a last time and notes the revision; the store compares it.
+//	    looks at each a last time and notes the revision; the store compares it. What
+//	    check hooks have read (view.go), and the objects of new references, are in it
+//	    as they were seen: when one has changed, the write is evaluated again.
 type Write struct {
 	Ref
 	Opts    Options
