@@ -172,6 +172,8 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 // before.
 func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 	ctx = expression.WithMeter(ctx)
+	leave := func() {}
+	defer func() { leave() }()
 	for try, moved := 1, 0; ; try++ {
 		var basis *store.Entry
 		if !w.Creates {
@@ -199,7 +201,9 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 			entry, err = e.store(key)
 		}
 		if moved++; len(e.reads) > 0 && w.repeats(moved, err) { // what the evaluation has read
-			e.abandon()
+			if e.abandon(); moved == 1 {
+				leave = o.turns.take(ctx, e.reads)
+			}
 			try--
 			continue
 		}
