@@ -151,6 +151,31 @@ func TestReferencesHold(t *testing.T) {
 	})
 }
 
+// TestReferenceMeetsDelete: a depot goes on another server between the look for it and the commit of the truck that
+// names it. The truck is refused.
+func TestReferenceMeetsDelete(t *testing.T) {
+	var all []*harness.Server
+	var runs atomic.Int32
+	own := func() *api.API {
+		return harness.FleetAPI(&api.Hooks{Check: func(api.View, document.Value, document.Value) []api.FieldError {
+			if runs.Add(1) == 1 {
+				all[len(all)-1].Remove(harness.Depots+"/north", "").Expect(t, 200, "")
+			}
+			return nil
+		}}, harness.RefersTo("depots", "Depot", "depot", api.MissingRefused, api.DeleteRestricted))
+	}
+	harness.OnEachEngine(t, own, func(t *testing.T, servers []*harness.Server) {
+		all = servers
+		runs.Store(0)
+		servers[0].Post(harness.Depots, harness.Named("north", "")).Expect(t, 201, "")
+		servers[0].Post(harness.Trucks, harness.Named("a", `"depot":"north"`)).Has(t, "there is no Depot of this name")
+		servers[0].Get(harness.Trucks+"/a").Expect(t, 404, "NotFound")
+		if runs.Load() != 1 {
+			t.Errorf("the hook ran %d times", runs.Load())
+		}
+	})
+}
+
 // noneDangles follows the history of the fleet, and fails at each state in which a truck refers to a missing depot.
 func noneDangles(t *testing.T, h *harness.Server) {
 	t.Helper()
