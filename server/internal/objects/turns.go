@@ -9,12 +9,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// turns lets writes of this process that have met, since each has changed what others have read, go on one after the other:
-// otherwise of many writers one would be late again and again. Whether a write is right does not depend on it, the
-// store compares what was read.
+// turns orders writes of this process that have met, each a change of a set on which the others depend: of many writers
+// at once, one would be late again and again. The order is for progress only. The store compares the read sets.
 type turns struct {
 	seed  maphash.Seed
-	taken [64]chan struct{} // by hash of what was read, with room for one writer
+	taken [64]chan struct{} // by hash of a part of the read set, with room for one writer
 }
 
 func newTurns() *turns {
