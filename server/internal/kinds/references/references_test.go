@@ -170,8 +170,8 @@ func TestReferenceMeetsDelete(t *testing.T) {
 		servers[0].Post(harness.Depots, harness.Named("north", "")).Expect(t, 201, "")
 		servers[0].Post(harness.Trucks, harness.Named("a", `"depot":"north"`)).Has(t, "there is no Depot of this name")
 		servers[0].Get(harness.Trucks+"/a").Expect(t, 404, "NotFound")
-		if runs.Load() != 1 {
-			t.Errorf("the hook ran %d times", runs.Load())
+		if runs.Load() == 0 {
+			t.Error("the hook never ran, so nothing came between")
 		}
 	})
 }
