@@ -106,8 +106,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	main, events := s.openPart(s.store), s.openPart(s.events)
-	s.headers = main.Headers
-	if s.objects, err = s.openObjects(ctx, reader, decoding); err != nil {
+	if s.objects, err = s.openObjects(ctx, reader, decoding, main.Headers); err != nil {
 		return err
 	}
 
@@ -184,16 +183,17 @@ func (s *Server) open(ctx context.Context) (err error) {
 }
 
 // openObjects makes the objects writable. The index of the references that restrict deletes is open where there are any.
-func (s *Server) openObjects(ctx context.Context, reader *objects.Reader, decoding document.Limits) (*objects.Objects, error) {
+func (s *Server) openObjects(ctx context.Context, reader *objects.Reader, decoding document.Limits, headers *index.Index) (*objects.Objects, error) {
+	s.headers = headers
 	to := objects.Config{MaxObjectBytes: s.cfg.MaxObjectBytes, DecodeLimits: decoding, Clock: s.cfg.Clock, Admission: s.admitting.chain,
-		Services: s.services, Headers: s.headers, ProvidesNamespaces: s.cfg.Admission.On("NamespaceAutoProvision")}
-	index, err := references.Open(ctx, references.Config{Store: s.store, Catalog: s.catalog, Logger: s.log})
+		Services: s.services, Headers: headers, ProvidesNamespaces: s.cfg.Admission.On("NamespaceAutoProvision")}
+	referrers, err := references.Open(ctx, references.Config{Store: s.store, Catalog: s.catalog, Logger: s.log})
 	if err != nil {
 		return nil, err
 	}
-	if index != nil {
-		s.closeLater(index.Close)
-		to.Referrers = index
+	if referrers != nil {
+		s.closeLater(referrers.Close)
+		to.Referrers = referrers
 	}
 	return objects.New(reader, to), nil
 }

@@ -44,6 +44,7 @@ const (
 	CauseConflict             = "FieldManagerConflict"
 	CauseUnexpected           = "UnexpectedServerResponse"
 	CauseNamespaceTerminating = "NamespaceTerminating"
+	CauseReferred             = "Referred"
 )
 
 // Cause is one detail of a failure.

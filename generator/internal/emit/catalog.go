@@ -180,8 +180,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			{r.Update, "Update", "(obj, old document.Value)", "keeps of old what only the server may change."},
 			{r.Status, "Status", "(obj, old document.Value)", "gives what the status endpoint makes of " + res.Kind + " what belongs to the rest of old."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
-			{r.Check, "Check", "(view api.View, obj, old document.Value) []api.FieldError",
-				"finds what is wrong of a valid " + res.Kind + " next to others; old is absent on create."},
+			{r.Check, "Check", "(view api.View, obj, old document.Value) []api.FieldError", "finds what is wrong of a " + res.Kind + " next to others."},
 			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},
 		} {
 			if h.on {

@@ -77,7 +77,7 @@ func (d *definitions) loseRest(s *schema.Schema) {
 	}{{"x-cluster-format: " + s.FormatCheck, s.FormatCheck != "" && s.FormatCheck != "cidr"}, {"x-cluster-keys", s.KeyCheck != ""}, {"x-cluster-max-bytes",
 		s.MaxBytes != nil}, {"x-cluster-one-of", len(s.OneOf) > 0},
 		{"x-cluster-hooks", s.DefaultHook || s.ValidateHook || s.SkipHook}, {"x-cluster-default-when", s.DefaultWhen != ""},
-		{"x-cluster-feature-gate", s.FeatureGate != ""},
+		{"x-cluster-feature-gate", s.FeatureGate != ""}, {"x-cluster-references", s.References != nil},
 		{"x-cluster-objects", s.Objects != ""}, {"x-cluster-why", s.Why != ""}} {
 		if k.said {
 			d.lose(s.Pos, "write a rule in CEL, or check it in a webhook", "a definition has no %s", k.key)

@@ -137,7 +137,7 @@ func (w *writer) drawRelations(page string, gv *model.GroupVersion) template.HTM
 	}
 	width, height := 2*margin+2*boxWidth+between, max(left, at)
 	return template.HTML(fmt.Sprintf(`<svg class="relations" viewBox="0 0 %d %d" role="img" aria-label="Which kinds name which others">`+
-		`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>`,
+		`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="9" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>`,
 		width, height) + strings.Join(lines, "") + b.String() + "</svg>")
 }
 

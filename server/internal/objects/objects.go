@@ -32,9 +32,10 @@ type Objects struct {
 	decodeLimits document.Limits
 	admission    Admitter
 	services     *addresses.Services
+	turns        *turns
 }
 
 // New makes the objects of a reader's store writable.
 func New(r *Reader, cfg Config) *Objects {
-	return &Objects{Reader: r, cfg: cfg, decodeLimits: cfg.DecodeLimits, admission: cfg.Admission, services: cfg.Services}
+	return &Objects{Reader: r, cfg: cfg, decodeLimits: cfg.DecodeLimits, admission: cfg.Admission, services: cfg.Services, turns: newTurns()}
 }

@@ -154,7 +154,7 @@ func stillReferred(row *catalog.Row, name string, some []Referrer, total int) er
 			shown = r.Namespace + "/" + r.Name
 		}
 		names = append(names, r.Kind+" "+shown)
-		causes = append(causes, schema.Cause{Reason: "Referred", Message: r.Kind + " " + shown + " refers to it"})
+		causes = append(causes, schema.Cause{Reason: api.CauseReferred, Message: r.Kind + " " + shown + " refers to it"})
 	}
 	list := strings.Join(names, ", ")
 	if rest := total - len(some); rest > 0 {
@@ -162,7 +162,7 @@ func stillReferred(row *catalog.Row, name string, some []Referrer, total int) er
 	}
 	of := row.GroupResource()
 	return &api.Error{Code: http.StatusConflict, Reason: api.ReasonConflict, HasDetails: true, Name: name, Group: of.Group, Kind: of.Resource, Causes: causes,
-		Message: fmt.Sprintf("%s %q cannot be deleted: %s refer to it; delete those, or have them refer to another one", of, name, list)}
+		Message: fmt.Sprintf("%s %q cannot be deleted while others refer to it: %s; delete those, or have them refer to another one", of, name, list)}
 }
 
 // marksOf are the marks of the evaluated write: each once.

@@ -210,15 +210,16 @@ func (v *view) read(row *catalog.Row, e *store.Entry) (none document.Value, err 
 	return v.e.Keep(doc), nil
 }
 
-// checkOthers refuses a valid object that refers to missing ones, or is wrong next to others.
-func (e *Evaluation) checkOthers() error {
+// checkOthers refuses a valid object that refers to missing ones, or else is wrong next to others.
+func (e *Evaluation) checkOthers() (err error) {
 	causes := e.checkReferences()
 	if e.broken != nil {
 		return e.broken
 	}
-	more, err := e.checkInView()
-	if causes = append(causes, more...); err != nil || len(causes) == 0 {
-		return err
+	if len(causes) == 0 {
+		if causes, err = e.checkInView(); err != nil || len(causes) == 0 {
+			return err
+		}
 	}
 	e.serveFields(e.stored, causes)
 	return e.stored.Row.Invalid(e.obj.Get("metadata").Get("name").Text(), causes)

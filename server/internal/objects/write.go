@@ -29,7 +29,9 @@ import (
 //	    runs.
 //	W3. What a write has to find as it was when it is committed is its read set: the
 //	    namespace of a create, the definition of a custom object, the quotas. commit
-//	    looks at each a last time and notes the revision; the store compares it.
+//	    looks at each a last time and notes the revision; the store compares it. What
+//	    check hooks have read (view.go), and the objects of new references, are in it
+//	    as they were seen: when one has changed, the write is evaluated again.
 type Write struct {
 	Ref
 	Opts    Options
@@ -170,6 +172,8 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 // before.
 func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 	ctx = expression.WithMeter(ctx)
+	leave := func() {}
+	defer func() { leave() }()
 	for try, moved := 1, 0; ; try++ {
 		var basis *store.Entry
 		if !w.Creates {
@@ -197,7 +201,9 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 			entry, err = e.store(key)
 		}
 		if moved++; len(e.reads) > 0 && w.repeats(moved, err) { // what the evaluation has read
-			e.abandon()
+			if e.abandon(); moved == 1 {
+				leave = o.turns.take(ctx, e.reads)
+			}
 			try--
 			continue
 		}

@@ -48,7 +48,7 @@ func TestReferences(t *testing.T) {
 	}
 	kept := h.Remove(harness.Depots+"/north", "")
 	kept.Expect(t, 409, "Conflict")
-	kept.Has(t, `"depots.fleet.example.com \"north\" cannot be deleted: Truck default/a, Truck default/b0, Truck default/b1, Truck default/b2, Truck default/b3 and 3 more refer to it`)
+	kept.Has(t, `"depots.fleet.example.com \"north\" cannot be deleted while others refer to it: Truck default/a, Truck default/b0, Truck default/b1, Truck default/b2, Truck default/b3 and 3 more;`)
 	h.Remove(harness.Depots+"/north?dryRun=All", "").Expect(t, 409, "Conflict")
 	h.Remove(harness.Yards+"/north", "").Expect(t, 409, "Conflict")
 	h.Merge(harness.Trucks+"/a", `{"data":{"depot":"south"}}`).Expect(t, 422, "Invalid")
@@ -148,6 +148,31 @@ func TestReferencesHold(t *testing.T) {
 			t.Error("the writers never met")
 		}
 		noneDangles(t, servers[0])
+	})
+}
+
+// TestReferenceMeetsDelete: a depot goes on another server between the look for it and the commit of the truck that
+// names it. The truck is refused.
+func TestReferenceMeetsDelete(t *testing.T) {
+	var all []*harness.Server
+	var runs atomic.Int32
+	own := func() *api.API {
+		return harness.FleetAPI(&api.Hooks{Check: func(api.View, document.Value, document.Value) []api.FieldError {
+			if runs.Add(1) == 1 {
+				all[len(all)-1].Remove(harness.Depots+"/north", "").Expect(t, 200, "")
+			}
+			return nil
+		}}, harness.RefersTo("depots", "Depot", "depot", api.MissingRefused, api.DeleteRestricted))
+	}
+	harness.OnEachEngine(t, own, func(t *testing.T, servers []*harness.Server) {
+		all = servers
+		runs.Store(0)
+		servers[0].Post(harness.Depots, harness.Named("north", "")).Expect(t, 201, "")
+		servers[0].Post(harness.Trucks, harness.Named("a", `"depot":"north"`)).Has(t, "there is no Depot of this name")
+		servers[0].Get(harness.Trucks+"/a").Expect(t, 404, "NotFound")
+		if runs.Load() == 0 {
+			t.Error("the hook never ran, so nothing came between")
+		}
 	})
 }
 
