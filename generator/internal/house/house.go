@@ -19,7 +19,7 @@ func Rules() []string {
 	return []string{"boolean", "boolean-name", "bounds", "branch-twice", "builtin-name", "conditions", "description", "enum", "enum-refused", "enum-value",
 		"field-name", "float", "list-type", "no-number", "no-value", "optional-zero", "plural", "reference", "required-read-only", "rule-at",
 		"rule-contradiction", "rule-cost", "rule-idle", "rule-message", "rule-value", "schema-dead", "schema-idle", "singular-kind", "status-endpoint",
-		"text-format", "unit", "version-priority", "version-values"}
+		"text-format", "two-groups", "unit", "version-priority", "version-values"}
 }
 
 // Check lists the findings in documents that the surface of the release has no say in, in
@@ -34,7 +34,7 @@ func Check(m *model.Model) []compat.Finding {
 	if m.Module != "" {
 		c.builtin = builtInNames()
 	}
-	c.priorities(m)
+	c.groups(m)
 	for _, gv := range m.GroupVersions {
 		if gv.BuiltIn || released(m, gv) {
 			continue
