@@ -309,7 +309,7 @@ func (d *drawing) editEnvelope(def *definition) (what string, safe, broken bool)
 		return "more names", true, false
 	case 5:
 		last.Deprecated = true
-		return "a version is deprecated", true, false
+		return "a version is deprecated", len(def.Versions) > 1, false // one that has no successor yet has to stay
 	case 6:
 		v := def.Versions[0]
 		v.Name, v.Storage, v.Spec = "v2", false, clone(v.Spec)

@@ -17,8 +17,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// admission is what a server does with the values of a schema of a custom resource: it drops members without a schema, fills in
-// defaults, and validates.
+// admission does with the values of a schema of a custom resource as a server: members without a schema are dropped, defaults are
+// filled in, and the result is validated.
 type admission struct {
 	schema node
 	rules  *jsonschema.Schema
