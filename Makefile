@@ -253,8 +253,8 @@ compat: ## Compare the documents with openapi/released and list breaking changes
 	go run ./generator compat
 
 .PHONY: gate-mutations
-gate-mutations: ## Try the gate with N random edits of schemas from SEED on, by default one of the clock, for at most TIME
-	go test ./generator/compat -run TestMutations -v -timeout 0 -mutations $(or $(N),10000) -mutation-seed $(or $(SEED),0) -mutation-time $(or $(TIME),20m)
+gate-mutations: ## Try the gate with N random edits of schemas and of definitions from SEED on, by default one of the clock, for at most TIME
+	go test ./generator/compat -run 'TestMutations|TestDefinitionMutations' -v -timeout 0 -mutations $(or $(N),10000) -mutation-seed $(or $(SEED),0) -mutation-time $(or $(TIME),20m)
 
 .PHONY: release-baseline
 release-baseline: ## Make the documents those of the release VERSION=1.26, which make compat compares with from then on

@@ -90,15 +90,33 @@ func (t *shape) lacking(other *shape, seen map[pair]bool) string {
 // renames finds an earlier name of a member that was given up while another version has it.
 func (c *comparison) renames(u use, old, now *member, path string) {
 	for _, from := range old.renamed {
-		if !slices.Contains(now.renamed, from) && c.elsewhere(path, from) {
+		if slices.Contains(now.renamed, from) {
+			continue
+		}
+		switch found, byHand := c.elsewhere(path, from); {
+		case byHand:
+			c.find(u, "field-rename-by-hook", now.pos, path, "is the %s of another version by hand-written code only", from)
+		case found:
 			c.find(u, "field-rename-dropped", now.pos, path, "is no longer the %s of another version", from)
 		}
 	}
 }
 
+// byHand reports whether hand-written code converts the objects of a kind.
+func (c *comparison) byHand(k *kind) bool {
+	for _, v := range c.now.versions {
+		for _, r := range v.resources {
+			if r.Type != nil && r.Type.ID == k.id && r.Conversion != nil && r.Conversion.Hook {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // elsewhere reports whether another version has a member of a name next to the one at a path,
-// and lacks that one.
-func (c *comparison) elsewhere(path, from string) bool {
+// and lacks that one, and whether hand-written code converts between the two.
+func (c *comparison) elsewhere(path, from string) (found, byHand bool) {
 	for _, k := range c.now.kinds {
 		rest, below := strings.CutPrefix(path, k.id+".")
 		if !below {
@@ -121,9 +139,9 @@ func (c *comparison) elsewhere(path, from string) bool {
 				}
 			}
 			if at != nil && at.property(from) != nil && at.property(names[len(names)-1]) == nil {
-				return true
+				return true, c.byHand(k) || c.byHand(o)
 			}
 		}
 	}
-	return false
+	return false, false
 }

@@ -37,7 +37,8 @@ $defs:
 
 // renameRows are names of a field in other versions.
 var renameRows = []row{
-	{name: "a field is no longer that of another version", want: "E:field-rename-dropped", before: renamed(", x-cluster-renamed-from: word", ""), now: renamed("", "    hooks: [convert]\n")},
+	{name: "a field is that of another version by hand", want: "W:field-rename-by-hook", before: renamed(", x-cluster-renamed-from: word", ""), now: renamed("", "    hooks: [convert]\n")},
+	{name: "a field is no longer that of another version", want: "E:field-rename-dropped", before: renamed(", x-cluster-renamed-from: word", ""), now: renamed("", "    carries: [.spec.code, .spec.word]\n")},
 	{name: "a field is that of another version", want: "", before: renamed("", "    hooks: [convert]\n"), now: renamed(", x-cluster-renamed-from: word", "")},
 	{name: "a field was that of another version, which is gone", want: "W:resource-removed", before: renamed(", x-cluster-renamed-from: word", "")},
 }

@@ -11,19 +11,20 @@ import (
 
 // further are the keywords of JSON Schema that restrict values beyond their shape.
 type further struct {
-	values   []string // canonical JSON of the allowed scalars; nil for any
-	multiple float64  // 0 for any
-	least    int      // members of an object
-	most     int      // math.MaxInt for no limit
-	logic    *logic   // schemas that combine or restrict the value; nil for none
-	claims   []string // rules in CEL, spelled as usual
-	others   []string // rules that are compared as texts
-	nullable bool
+	values    []string // canonical JSON of the allowed scalars; nil for any
+	multiple  float64  // 0 for any
+	least     int      // members of an object
+	most      int      // math.MaxInt for no limit
+	logic     *logic   // schemas that combine or restrict the value; nil for none
+	claims    []string // rules in CEL, spelled as usual
+	others    []string // rules that are compared as texts
+	nullable  bool     // null is allowed
+	keepsNull bool     // null stays null, allowed or not, where there is a default
 }
 
 // furtherOf reads the keywords of a schema in documents.
 func furtherOf(s *schema.Schema) further {
-	f := further{most: math.MaxInt, nullable: s.Nullable}
+	f := further{most: math.MaxInt, nullable: s.Nullable, keepsNull: s.Nullable}
 	k := s.Further
 	if k == nil {
 		return f

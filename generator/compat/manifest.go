@@ -152,7 +152,8 @@ func (m *manifest) fill(t *shape, at place) {
 		}
 	}
 	t.atomic = at.Extension("map-type").Text() == "atomic"
-	t.more.nullable = at.At("nullable").Yes() || slices.Contains(at.At("type").Texts(), "null")
+	t.more.keepsNull = at.At("nullable").Yes() || slices.Contains(at.At("type").Texts(), "null")
+	t.more.nullable = t.more.keepsNull && listsNull(at.At("enum"))
 	if at.Extension("embedded-resource").Yes() {
 		t.more.others = append(t.more.others, "embedded-resource true")
 	}
@@ -163,6 +164,11 @@ func (m *manifest) fill(t *shape, at place) {
 			t.more.others = append(t.more.others, "schema "+text)
 		}
 	}
+}
+
+// listsNull reports whether a list of values, if there is one, has null: without it null is refused, whatever nullable says.
+func listsNull(enum place) bool {
+	return !enum.Here() || slices.ContainsFunc(enum.Items(), func(v place) bool { return v.Tag == "!!null" })
 }
 
 // keywords reads the rules and further keys of a schema. It returns those whose logic is understood, as members of

@@ -210,7 +210,7 @@ func (d *drawing) rewrite(at node) string {
 	rest := node{}
 	for key, v := range at {
 		if !slices.Contains([]string{"type", "items", "properties", "additionalProperties", "title", "if", "then", "else", "contains", "minContains",
-			"maxContains", "patternProperties"}, key) {
+			"maxContains", "patternProperties", "nullable", "default"}, key) && !strings.HasPrefix(key, "x-") {
 			rest[key] = v
 		}
 	}
@@ -298,6 +298,10 @@ func (d *drawing) collect(v any) {
 // value draws one for the types of a schema.
 func (d *drawing) value(s node) any {
 	switch properties, _ := s["properties"].(node); {
+	case s["nullable"] == true && d.chance(6):
+		return nil
+	case s[anyMembers] == true && properties == nil:
+		return pick[any](d.Rand, node{}, node{"x": 1.0}, node{"apiVersion": "v1", "kind": "A", "metadata": node{}})
 	case s["type"] == "boolean":
 		return d.chance(2)
 	case s["type"] == "integer":

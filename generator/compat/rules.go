@@ -122,6 +122,8 @@ func typeRules() []Rule {
 		{"field-nullable", Warning, Response, "clients that read it would find null instead of a value", "leave it out instead, or keep the default"},
 		{"field-rename-dropped", Error, anyWay, "objects lose the field when clients of the other version read or write them",
 			"keep x-cluster-renamed-from while the other version has the field"},
+		{"field-rename-by-hook", Warning, anyWay, "objects lose the field unless the conversion in Go renames it",
+			"run the test of conversions, which shows whether it does"},
 		{"field-presence-changed", Error, anyWay, "absence and zero would be different things in another way", "keep x-cluster-presence"},
 		{"field-always-written", Warning, Response, "clients would find a zero value instead of none", "keep x-cluster-presence"},
 		{"field-default-changed", Error, Request | Stored, "the same request would make another object", "keep the default; a new version may have another one"},

@@ -209,12 +209,12 @@ func (c *comparison) member(u use, old *member, in *shape, path string) {
 	if now.writeOnly && !old.writeOnly {
 		find("field-write-only", "is no longer shown")
 	}
-	if now.more.nullable && !old.more.nullable && !c.differ() {
-		if now.def != "" {
-			find("field-default-changed", "keeps null where it had the default %s", now.def)
-		} else {
-			find("field-nullable", "may be null")
-		}
+	switch {
+	case c.differ():
+	case now.more.keepsNull && !old.more.keepsNull && now.def != "":
+		find("field-default-changed", "keeps null where it had the default %s", now.def)
+	case now.more.nullable && !old.more.nullable:
+		find("field-nullable", "may be null")
 	}
 	if c.both(facetWire) {
 		c.renames(u, old, now, path)

@@ -72,6 +72,9 @@ func TestOwnAPI(t *testing.T) {
 	if text, err := post(trucks, `{"metadata":{"name":"a"},"spec":{"size":3}}`); err != nil || !strings.Contains(string(text), `"color":"Blue"`) {
 		t.Errorf("%v: %s", err, text)
 	}
+	if text, err := post(trucks, `{"metadata":{"name":"b"},"spec":{}}`); err == nil || !strings.Contains(string(text), "spec.size: Required value") {
+		t.Errorf("a missing size: %v: %s", err, text)
+	}
 	if text, err := post("/apis/fleet.example.com/v1/depots", `{"metadata":{"name":"a"},"spec":{"size":101}}`); err == nil || !strings.Contains(string(text), "spec.size: Invalid value: 101") {
 		t.Errorf("a size above the bound: %v: %s", err, text)
 	}

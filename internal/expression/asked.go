@@ -21,7 +21,7 @@ type Asked struct {
 	Reads    [][]string // the paths of members outside of lists
 	Texts    []string   // constants
 	Numbers  []float64
-	// Plain marks an expression of comparisons, sizes, presence and loops only, whose answer depends on few properties of values.
+	// Plain marks an expression of comparisons, sizes and presence only, whose answer depends on few properties of values.
 	Plain bool
 }
 
@@ -115,9 +115,8 @@ func (a *asking) loop(c ast.ComprehensionExpr) (nest [][]string) {
 			nest = n
 		}
 	})
-	if kind := c.IterRange().Kind(); kind == ast.ListKind || kind == ast.MapKind {
-		a.Plain = false
-	} else {
+	a.Plain = false
+	if kind := c.IterRange().Kind(); kind != ast.ListKind && kind != ast.MapKind {
 		nest = append([][]string{of}, nest...)
 	}
 	if len(outside) > len(nest) {

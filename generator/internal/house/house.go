@@ -11,6 +11,7 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -19,7 +20,7 @@ func Rules() []string {
 	return []string{"boolean", "boolean-name", "bounds", "branch-twice", "builtin-name", "conditions", "description", "enum", "enum-refused", "enum-value",
 		"field-name", "float", "list-type", "no-number", "no-value", "optional-zero", "plural", "reference", "required-read-only", "rule-at",
 		"rule-contradiction", "rule-cost", "rule-idle", "rule-message", "rule-value", "schema-dead", "schema-idle", "singular-kind", "status-endpoint",
-		"text-format", "unit", "version-priority", "version-values"}
+		"text-format", "two-groups", "unit", "version-priority", "version-values"}
 }
 
 // Check lists the findings in documents that the surface of the release has no say in, in
@@ -34,7 +35,7 @@ func Check(m *model.Model) []compat.Finding {
 	if m.Module != "" {
 		c.builtin = builtInNames()
 	}
-	c.priorities(m)
+	c.groups(m)
 	for _, gv := range m.GroupVersions {
 		if gv.BuiltIn || released(m, gv) {
 			continue
@@ -49,9 +50,13 @@ func Check(m *model.Model) []compat.Finding {
 		}
 		for _, t := range gv.Types {
 			c.in = t
-			c.object(gv.Dir+"."+t.Name, t.Schema, strings.HasSuffix(t.Name, "Status"))
+			of := schema.None
+			if gv.Table != nil {
+				of = gv.Table.Root(t.Name)
+			}
+			c.object(gv.Dir+"."+t.Name, t.Schema, strings.HasSuffix(t.Name, "Status"), of)
 			c.element = gv.Dir + "." + t.Name
-			c.sorts(t.Schema.Pos, t.Schema)
+			c.sorts(t.Schema.Pos, t.Schema, of)
 			c.rules(t)
 		}
 	}
@@ -117,20 +122,26 @@ var (
 	asked      = regexp.MustCompile(`^(is|has|should|can)[A-Z]`)
 )
 
-// object checks the members of an object.
-func (c *checker) object(at string, s *schema.Schema, status bool) {
+// object checks the members of an object of a type of the table.
+func (c *checker) object(at string, s *schema.Schema, status bool, of schema.Ref) {
 	for _, p := range s.Properties {
 		c.element = at + "." + p.Name
 		c.name(p)
 		c.value(s, p, status)
-		c.unusable(p)
+		ref := c.below(of, p.Name)
+		c.unusable(p, ref)
 		if !c.imported {
 			c.later(s, p, status)
 		}
 		for _, below := range []*schema.Schema{p.Schema, p.Schema.Items, p.Schema.Additional} {
-			if below != nil && len(below.Properties) > 0 {
-				c.object(at+"."+p.Name, below, status)
+			if below == nil || len(below.Properties) == 0 {
+				continue
 			}
+			inner := ref
+			if below != p.Schema {
+				inner = c.below(ref, expression.Elements)
+			}
+			c.object(at+"."+p.Name, below, status, inner)
 		}
 	}
 }

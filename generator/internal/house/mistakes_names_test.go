@@ -8,7 +8,7 @@ var mistakesOfNames = []mistake{
 	{"a category that is a kind", beta, "categories: [fleet]", "categories: [services]", "categories: [all]", "builtin-name"},
 	{"a singular of a built-in kind", beta, "    generation: true\n", "    generation: true\n    singular: node\n", "    generation: true\n    singular: vessel\n", "builtin-name"},
 	{"equal priorities", stable, "versionPriority: 100", "versionPriority: 50", "versionPriority: 51", "version-priority"},
-	{"two groups in a folder", stable, "name: harbour.example.com", "name: harbour.exmaple.com", "", "two groups"},
+	{"two groups in a folder", stable, "name: harbour.example.com", "name: harbour.exmaple.com", "", "two-groups"},
 	{"another group priority", stable, "groupPriority: 1000", "groupPriority: 1001", "", "groupPriority"},
 	{"a plural that is the kind", beta, "  ships:", "  ship:", "", "ship"},
 	{"a kind in the plural", beta, "kind: Ship", "kind: Ships", "", "Ships"},

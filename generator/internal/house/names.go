@@ -73,13 +73,20 @@ func (c *checker) names(r *model.Resource) {
 	}
 }
 
-// priorities finds versions of a group that clients cannot put into an order.
-func (c *checker) priorities(m *model.Model) {
-	first := map[string]map[int]*model.GroupVersion{}
+// groups finds versions in one folder that are of two groups, and versions of a group that clients cannot put into an order.
+func (c *checker) groups(m *model.Model) {
+	first, folders := map[string]map[int]*model.GroupVersion{}, map[string]*model.GroupVersion{}
 	for _, gv := range m.GroupVersions {
 		if !gv.Served || gv.BuiltIn || released(m, gv) {
 			continue
 		}
+		folder, _, _ := strings.Cut(gv.Dir, "/")
+		if other := folders[folder]; other != nil && other.Group != gv.Group {
+			c.element = gv.Dir
+			c.add(gv.Pos, "two-groups", false, "write one name in all versions, or move one of them to a folder of its own", "is of the group %s, while %s is of %s",
+				gv.Group, other.Dir, other.Group)
+		}
+		folders[folder] = gv
 		if first[gv.Group] == nil {
 			first[gv.Group] = map[int]*model.GroupVersion{}
 		}

@@ -14,8 +14,8 @@ import (
 
 // Bounds of the objects that are tried for the rules of a type: how many, their bytes together, and the least number that says anything.
 const (
-	mostTried  = 600
-	mostBytes  = 2 << 20
+	mostTried  = 400
+	mostBytes  = 512 << 10
 	leastTried = 100
 	leastSeen  = 10   // of these, how many meet the conditions of a rule, and have each of its members
 	mostText   = 2000 // the longest text that is tried
@@ -27,7 +27,7 @@ type outcome struct {
 	asked     []int      // how many meet the conditions of each rule
 	set       [][]int    // of those, how many have each member that the rule reads
 	broke     []int      // how many broke each rule
-	prefix    []int      // how many kept each rule and those before it
+	prefix    []int      // how many kept each rule and those before it that are plain
 	wordless  []bool     // rules that found a mistake and did not say which
 	elsewhere [][]string // paths of mistakes that lead to no member
 }
@@ -35,7 +35,6 @@ type outcome struct {
 // try draws objects of a type, and finds rules that refuse all of them, or none.
 func (c *checker) try(t *model.Type, all []ruled, finder *expression.Finder) {
 	o := tryAll(t, all, finder)
-	sure := o.tried >= leastTried && !slices.ContainsFunc(all, func(r ruled) bool { return !r.plain() })
 	refused := false
 	for i := range all {
 		r := &all[i]
@@ -45,10 +44,10 @@ func (c *checker) try(t *model.Type, all []ruled, finder *expression.Finder) {
 		case r.Changes() || o.tried < leastTried || !r.plain():
 		case o.broke[i] == 0 && o.seen(i):
 			c.add(r.pos, "rule-idle", true, "drop it, or look for a condition that never holds", "has a rule that refused none of %d objects tried", o.tried)
-		case sure && o.broke[i] == o.tried:
+		case o.broke[i] == o.tried:
 			c.add(r.pos, "rule-contradiction", true, "ask for less", "has a rule that refused all of %d objects tried", o.tried)
 			refused = true
-		case sure && !refused && o.prefix[i] == 0:
+		case !refused && o.prefix[i] == 0:
 			c.add(r.pos, "rule-contradiction", true, "make them one rule that can be kept",
 				"has a rule that no object of %d tried keeps together with the rules before it", o.tried)
 			refused = true
@@ -158,7 +157,7 @@ func (o *outcome) ask(v document.Value, all []ruled, rules []schema.Demand, hook
 		}
 		if len(hooks.Broken(v, document.Value{}, rules[i:i+1])) > 0 {
 			o.broke[i]++
-			kept = false
+			kept = kept && !r.plain()
 		}
 		if kept {
 			o.prefix[i]++

@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/drawing"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // unusable finds fields that no value, or not each value that they name, can ever have.
-func (c *checker) unusable(p schema.Property) {
+func (c *checker) unusable(p schema.Property, ref schema.Ref) {
 	before := len(c.found)
 	for _, value := range p.Schema.Enum {
 		if why := refuses(p.Schema, value); why != "" {
@@ -33,13 +35,13 @@ func (c *checker) unusable(p schema.Property) {
 		}
 	}
 	if len(c.found) == before {
-		c.sorts(p.Pos, p.Schema)
+		c.sorts(p.Pos, p.Schema, ref)
 	}
 }
 
 // sorts finds schemas that no value keeps, and parts of them that make no difference, by values of all sorts.
-func (c *checker) sorts(pos schema.Position, s *schema.Schema) {
-	if c.usable.Never(s, c.in) {
+func (c *checker) sorts(pos schema.Position, s *schema.Schema, ref schema.Ref) {
+	if !c.drawn(ref) && c.usable.Never(s, c.in) {
 		c.add(pos, "no-value", false, "drop one of the keywords, or make it wider", "can have no value: its keywords exclude each other")
 		return
 	}
@@ -47,6 +49,40 @@ func (c *checker) sorts(pos schema.Position, s *schema.Schema) {
 		rule := map[bool]string{true: "schema-idle", false: "schema-dead"}[idle.Always]
 		c.add(cmp.Or(idle.Pos, pos), rule, idle.Always, idle.Mend, "has keywords in vain: %s", idle.What)
 	}
+}
+
+// below is the type of a member, or of elements, of a type of the table; None for an unknown one.
+func (c *checker) below(of schema.Ref, step string) schema.Ref {
+	if of < 0 {
+		return of
+	}
+	r := ruled{table: c.in.GV.Table}
+	if at, ok := r.member(of, []string{step}); ok {
+		return at
+	}
+	return schema.None
+}
+
+// drawn reports whether a right value of a type is drawn soon: then its keywords do not exclude each other.
+func (c *checker) drawn(ref schema.Ref) bool {
+	if ref < 0 {
+		return false
+	}
+	table := c.in.GV.Table
+	d := drawing.New(table, 1)
+	d.Deepest = 2
+	decoder := document.Decoder{Table: table, Defaults: noDefaults(table)}
+	for range leastTried {
+		doc, _, err := decoder.Decode(ref, d.Value(ref))
+		if err != nil {
+			continue
+		}
+		right := len(document.Validate(doc.Root(), nil)) == 0
+		if doc.Release(); right {
+			return true
+		}
+	}
+	return false
 }
 
 // refuses names the keyword of a schema that refuses one of its own values; "" for none.

@@ -49,9 +49,10 @@ func (c *checker) between(r *model.Resource, here, stored place, seen map[[2]*sc
 		a, b := c.resolve(place{p.Schema, here.in}), c.resolve(place{o.Schema, stored.in})
 		c.element = here.in.GV.Dir + "." + here.in.Name + "." + p.Name
 		switch {
-		case len(a.s.Properties) > 0:
+		case len(a.s.Properties) > 0 || same(a.s, b.s):
 		case c.usable.Beyond(a.s, a.in, b.s, b.in):
-			c.add(p.Pos, "version-values", true, "give both versions the same keywords", "allows values that %s refuses, which stores them: such writes fail", r.StoredAs.GV.Dir)
+			c.add(p.Pos, "version-values", true, "give both versions the same keywords",
+				"allows values that %s refuses, which stores them: such writes fail", r.StoredAs.GV.Dir)
 		case c.usable.Beyond(b.s, b.in, a.s, a.in):
 			c.add(p.Pos, "version-values", true, "give both versions the same keywords, or let no client write the other version",
 				"refuses values that %s allows and stores: objects with them are shown, and every change of the field is refused", r.StoredAs.GV.Dir)

@@ -180,7 +180,7 @@ func (d *documents) checkRoles() {
 
 // checkGroups refuses versions of a group that differ in scope, kind or storage of a resource.
 func (d *documents) checkGroups() {
-	served, first, folders := map[string]*model.GroupVersion{}, map[string]*model.GroupVersion{}, map[string]*model.GroupVersion{}
+	served, first := map[string]*model.GroupVersion{}, map[string]*model.GroupVersion{}
 	storage := map[string]*model.Resource{}
 	for _, gv := range d.model.GroupVersions {
 		if !gv.Served {
@@ -191,12 +191,6 @@ func (d *documents) checkGroups() {
 			d.fail(gv.Pos, "rename one of them", "the group version %s is served by %s too", key, other.Pos)
 		}
 		served[key] = gv
-		folder, _, _ := strings.Cut(gv.Dir, "/")
-		if other := folders[folder]; other != nil && other.Group != gv.Group {
-			d.fail(gv.Pos, "write one name in all versions, or move one of them to a folder of its own",
-				"the versions in openapi/%s are of two groups, %q here and %q at %s", folder, gv.Group, other.Group, other.Pos)
-		}
-		folders[folder] = gv
 		if other := first[gv.Group]; other == nil {
 			first[gv.Group] = gv
 		} else if other.GroupPriority != gv.GroupPriority {
