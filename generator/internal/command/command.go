@@ -47,7 +47,8 @@ func newRoot(root string) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	all.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return suggest.Flag(cmd.Flags(), err) })
-	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newRelease(root), newNew(root), newDocs(root), newChanges(root), newLint(root), newExplain(root),
+	all.AddCommand(newGenerate(root), newCompat(root), newBaseline(root), newRelease(root), newNew(root), newDocs(root), newChanges(root), newLint(root),
+		newExplain(root),
 		newDev(root), newImport(root), newExport(root), newKeys(), newPromote(root))
 	return all
 }

@@ -32,7 +32,7 @@ func TestKeys(t *testing.T) {
 // and wrong ones wrong.
 func TestEditorSchemasOfAModule(t *testing.T) {
 	root := newModule(t, nil)
-	for _, args := range []string{"new kind Depot", "new version fleet/v1", "keys --json-schema " + filepath.Join(root, ".schemas")} {
+	for _, args := range []string{"new kind Depot", "new version v1", "keys --json-schema " + filepath.Join(root, ".schemas")} {
 		if err := Run(root, strings.Fields(args), io.Discard); err != nil {
 			t.Fatalf("%s: %v", args, err)
 		}

@@ -68,16 +68,19 @@ func newKind(root string) *cobra.Command {
 func newVersion(root string) *cobra.Command {
 	var from string
 	c := &cobra.Command{
-		Use: "version GROUP/VERSION", Short: "Add a version with all kinds of another one", Args: cobra.ExactArgs(1),
+		Use: "version [GROUP/]VERSION", Short: "Add a version with all kinds of another one", Args: cobra.ExactArgs(1),
 		Long: "Adds a version that serves the kinds of another one with equal schemas, which say only what\ndiffers. Objects stay stored in the earlier version, so that the last release can read them.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, version, ok := strings.Cut(args[0], "/")
-			if !ok || !versionName.MatchString(version) {
-				return fmt.Errorf("%q is not a version of a group: write one like fleet/v1", args[0])
-			}
 			m, err := load.Load(root)
 			if err != nil {
 				return err
+			}
+			folder, version, ok := strings.Cut(args[0], "/")
+			if own := ownFolders(m); !ok && len(own) == 1 {
+				folder, version, ok = own[0], args[0], true
+			}
+			if !ok || !versionName.MatchString(version) {
+				return fmt.Errorf("%q is not a version of a group: write one like fleet/v1", args[0])
 			}
 			var all []*model.GroupVersion
 			for _, gv := range m.GroupVersions {
@@ -119,6 +122,15 @@ func newVersion(root string) *cobra.Command {
 	}
 	c.Flags().StringVar(&from, "from", "", "the version to begin with (default: the preferred one)")
 	return c
+}
+
+// ownFolders are the folders of a project's own groups.
+func ownFolders(m *model.Model) (folders []string) {
+	for _, gv := range ownVersions(m) {
+		folder, _, _ := strings.Cut(gv.Dir, "/")
+		folders = append(folders, folder)
+	}
+	return slices.Compact(folders)
 }
 
 // modeline is the first line of a document, by which editors find its JSON Schema.

@@ -23,6 +23,8 @@ func ordered(t *testing.T) (root string) {
     scope: Namespaced
     # Bakers count the changes of an order.
     generation: true
+    hooks: [check]
+    reads: [Truck]
     subresources: {status: {}, scale: {specReplicas: .spec.amount, statusReplicas: .status.baked}}
     columns:
       - {name: Amount, type: integer, path: .spec.amount, description: Number of loaves.}
@@ -84,7 +86,7 @@ func TestPromoteStorage(t *testing.T) {
 	run("compat")
 	files := readFiles(t, filepath.Join(root, "openapi", "fleet"))
 	for name, wants := range map[string][]string{
-		"v1.yaml": {"# Bakers count the changes of an order.\n    generation: true\n", "path: .spec.loaves, description", "self.spec.loaves > 9", "hooks: [validate]",
+		"v1.yaml": {"# Bakers count the changes of an order.\n    generation: true\n", "path: .spec.loaves, description", "self.spec.loaves > 9", "hooks: [validate]", "reads: [Truck]", "hooks: [check]",
 			"selectable: [{name: spec.amount, path: .spec.loaves}, spec.note, {aliasOf: spec.amount, name: spec.loaves}]"},
 		"v1beta1.yaml": {"scope: Namespaced\n    storedAs: fleet/v1/Order\n", "carries: [.spec.oven]", "specReplicas: .spec.amount"},
 	} {

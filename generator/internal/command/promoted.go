@@ -17,7 +17,7 @@ import (
 // storedKeys are the keys of a resource that only the stored version has, without hooks and selectable,
 // which further versions may have too.
 var storedKeys = []string{"generation", "graceful", "completes", "expires", "statusOnCreate", "deleteReturnsObject", "role", "conditionalUpdate",
-	"dependents", "orphanWarning", "protectedNames", "age", "columns"}
+	"dependents", "orphanWarning", "protectedNames", "age", "reads", "columns"}
 
 // block is a resource in a document: the lines of each of its keys, without their indentation.
 type block struct {

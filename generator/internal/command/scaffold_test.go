@@ -1,0 +1,86 @@
+package command
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A new module has texts only, depends on no folder of this machine but in go.work, which git ignores, and its workflow
+// calls what the Makefile has.
+func TestScaffold(t *testing.T) {
+	files := readFiles(t, newModule(t, nil))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text := files[name]
+		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+			t.Errorf("%s is not a text", name)
+		}
+		if name != "go.work" && strings.Contains(text, "=> /") {
+			t.Errorf("%s names a folder of this machine", name)
+		}
+		if strings.HasPrefix(name, ".vscode/") && !json.Valid([]byte(text)) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	version := regexp.MustCompile(`(?m)^require github\.com/capstan-dev/capstan (\S+)$`).FindStringSubmatch(files["go.mod"])
+	if version == nil || !releasedVersion.MatchString(version[1]) {
+		t.Errorf("go.mod: %s", files["go.mod"])
+	}
+	if !strings.Contains(files[".gitignore"], "/go.work\n") {
+		t.Errorf(".gitignore: %s", files[".gitignore"])
+	}
+	var workflow struct {
+		Jobs map[string]struct{ Steps []struct{ Uses, Run string } }
+	}
+	if err := yaml.Unmarshal([]byte(files[".github/workflows/ci.yml"]), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	for _, job := range workflow.Jobs {
+		for _, step := range job.Steps {
+			if step.Uses != "" && !regexp.MustCompile(`@[0-9a-f]{40}$`).MatchString(step.Uses) {
+				t.Errorf("%s is not pinned", step.Uses)
+			}
+			if target, ok := strings.CutPrefix(step.Run, "make "); ok {
+				target, _, _ = strings.Cut(target, " ")
+				if calls = append(calls, target); !strings.Contains(files["Makefile"], "\n"+target+":") {
+					t.Errorf("the Makefile lacks %s", target)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"verify", "lint", "compat", "test", "release-check"} {
+		if !slices.Contains(calls, want) {
+			t.Errorf("the workflow does not make %s", want)
+		}
+	}
+}
+
+// New kinds are the last ones of their document, and keys behind the kinds stay where they are.
+func TestNewKindsAreInOrder(t *testing.T) {
+	const group = "openapi/fleet/v1beta1.yaml"
+	root := newModule(t, [][3]string{{group, "    selectable: [spec.color]\n", "    selectable: [spec.color]\n\n# The end.\ncomponents: {}\n"}})
+	for _, kind := range []string{"Depot", "Anchor"} {
+		if err := Run(root, []string{"new", "kind", kind}, &strings.Builder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := readFiles(t, root)[group]
+	last := -1
+	for _, part := range []string{"  trucks:\n", "  depots:\n", "  anchors:\n", "\n# The end.\ncomponents: {}\n"} {
+		at := strings.Index(text, part)
+		if at <= last {
+			t.Errorf("%q is at %d, behind %d:\n%s", part, at, last, text)
+		}
+		last = at
+	}
+	if err := Run(root, []string{"generate"}, &strings.Builder{}); err != nil {
+		t.Error(err)
+	}
+}
