@@ -193,6 +193,29 @@ test("what the page has made, it changes without a question", async () => {
   assert.deepEqual(page.wrong, []);
 });
 
+test("a new definition begins with an example, whose kind is listed at once, and whose rule speaks", async () => {
+  await page.goto(`${server.address}/explorer/#/objects/apiextensions.k8s.io/v1/customresourcedefinitions/new`);
+  await page.getByLabel("New CustomResourceDefinition").waitFor();
+  await retype(page, "New CustomResourceDefinition", "scope: Namespaced", "scope: 7");
+  await page.locator(".cm-lintRange-error", { hasText: "7" }).waitFor(); // the check is there
+  await retype(page, "New CustomResourceDefinition", "scope: 7", "scope: Namespaced");
+  await page.locator(".cm-lintRange-error").first().waitFor({ state: "detached" });
+  await button("Create").click();
+  await page.getByRole("complementary").getByRole("link", { name: "Boat", exact: true }).click();
+  await page.getByRole("link", { name: "Create" }).click();
+  await page.getByLabel("New Boat").waitFor();
+  await retype(page, "New Boat", 'name: ""', "name: anna");
+  await retype(page, "New Boat", "length: 1", "length: 3");
+  await button("Create").click();
+  const objection = page.getByRole("list", { name: "What the server objects to" });
+  await objection.getByText("too many sails for its length").waitFor();
+  assert.ok(!(await objection.innerText()).includes('"object"'));
+  await retype(page, "New Boat", "length: 3", "length: 12");
+  await button("Create").click();
+  await page.getByRole("heading", { name: "anna", exact: true }).waitFor();
+  await server.call("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/boats.example.com");
+});
+
 test("an object whose definition is deleted keeps its text", async () => {
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   await server.create(definitions, { metadata: { name: "rafts.sea.example.com" }, spec: { group: "sea.example.com", scope: "Namespaced", names: { plural: "rafts", kind: "Raft" },

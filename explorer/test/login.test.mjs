@@ -151,3 +151,20 @@ test("without JavaScript the page says what it needs", async () => {
   await page.goto(`${server.address}/explorer/`);
   await page.locator("noscript p", { hasText: "needs JavaScript" }).waitFor();
 });
+
+test("the page works over a slow link", async () => {
+  const page = await browser.page();
+  const link = await page.context().newCDPSession(page);
+  await link.send("Network.enable");
+  await link.send("Network.emulateNetworkConditions", { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 20_000 });
+  const begin = Date.now();
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/namespaces`);
+  await page.getByLabel("Token", { exact: true }).waitFor();
+  const shown = Date.now() - begin;
+  await logIn(page, server);
+  await page.getByRole("grid").getByText("kube-system").waitFor({ timeout: 30_000 });
+  console.log(`# 50 kB/s, 400 ms: the login after ${shown} ms, the first table after ${Date.now() - begin} ms`);
+  const bytes = await page.evaluate(() => performance.getEntriesByType("resource").filter((e) => e.name.includes("/explorer/")).reduce((n, e) => n + e.transferSize, 0));
+  assert.ok(bytes < 100_000, `the page needs ${bytes} bytes before its first table`);
+  assert.deepEqual(page.wrong, []);
+});

@@ -41,6 +41,9 @@ export interface Schema {
   "x-kubernetes-validations"?: { rule: string; message?: string; messageExpression?: string }[];
 }
 
+/** The schema of values of any type, which says that they are objects. */
+const anyValue = "io.k8s.apimachinery.pkg.runtime.RawExtension";
+
 /** Document is the OpenAPI document of one group version. */
 export class Document {
   constructor(readonly schemas: Record<string, Schema>) {}
@@ -53,6 +56,7 @@ export class Document {
       if (!ref) break;
       const { $ref: _ref, allOf: _all, ...own } = s;
       s = { ...this.schemas[nameOf(ref)], ...own };
+      if (nameOf(ref) === anyValue) delete s.type;
     }
     return s;
   }

@@ -22,12 +22,12 @@ export function Clashes({ title, intro, clashes, yes, no, done, close }: Props) 
   return (
     <Dialog title={title} close={close} wide>
       <p>{intro}</p>
-      <Plain label="Fields" heads={["Field", "Yours", "Theirs", "Choice"]}>
+      <Plain label="Fields" heads={["Field", "Yours", "Theirs", "Choice"]} stacked>
         {clashes.map((c, i) => (
           <tr key={i}>
             <td class="mono wrap">{showPath(c.path)}{c.owner && <><br /><span class="soft">owned by {c.owner}</span></>}</td>
-            <td class="mono wrap">{brief(c.yours)}</td>
-            <td class="mono wrap">{brief(c.theirs)}</td>
+            <td class="mono wrap" data-head="Yours">{brief(c.yours)}</td>
+            <td class="mono wrap" data-head="Theirs">{brief(c.theirs)}</td>
             <td>
               <label class="choice"><input type="radio" name={`clash-${i}`} checked={choices[i] === true} onChange={() => choose(i, true)} /> {yes}</label>
               <label class="choice"><input type="radio" name={`clash-${i}`} checked={choices[i] === false} onChange={() => choose(i, false)} /> {no}</label>

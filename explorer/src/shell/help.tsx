@@ -7,7 +7,7 @@ export function Help({ close }: { close: () => void }) {
   return (
     <Dialog title="Keyboard" close={close}>
       <dl class="keys">
-        {list.map((b) => <div key={b.key}><dt><kbd>{b.key.replace("ctrl+", "Ctrl ")}</kbd></dt><dd>{b.does}</dd></div>)}
+        {list.map((b) => <div key={b.key}><dt><kbd>{b.key === " " ? "Space" : b.key.replace("ctrl+", "Ctrl ")}</kbd></dt><dd>{b.does}</dd></div>)}
       </dl>
     </Dialog>
   );
