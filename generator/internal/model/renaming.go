@@ -18,7 +18,8 @@ type Side struct {
 	Within []*GroupVersion
 }
 
-// Renames compares the fields of a kind in two versions: they have equal names, or one was renamed from the other.
+// Renames compares the fields of a kind in two versions: they have equal names, or one was renamed from the other. A kind
+// that is known from an OpenAPI document only may have no schema, and then nothing was renamed.
 func Renames(from, to Side) Renaming {
 	w := renamer{all: Renaming{}, above: map[*schema.Schema]bool{}}
 	for i, side := range []Side{from, to} {
@@ -28,6 +29,9 @@ func Renames(from, to Side) Renaming {
 				w.types[i][t.ID] = t
 			}
 		}
+	}
+	if from.Of.Schema == nil || to.Of.Schema == nil {
+		return w.all
 	}
 	w.walk(place{from.Of.Schema, from.Of.GV.Dir, ""}, place{to.Of.Schema, to.Of.GV.Dir, ""})
 	return w.all
