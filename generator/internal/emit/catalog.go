@@ -313,35 +313,6 @@ func (r catalogResource) DeletionPart() string {
 		yes("DeleteReturnsObject", r.DeleteReturnsObject).text()
 }
 
-// fields are those of a Go literal that are not zero: "Name: value".
-type fields []string
-
-// is adds a field whose value is Go source, "" for zero.
-func (f fields) is(name, source string) fields {
-	if source == "" {
-		return f
-	}
-	return append(f, name+": "+source)
-}
-
-// quoted adds a field with a text.
-func (f fields) quoted(name, text string) fields {
-	if text == "" {
-		return f
-	}
-	return f.is(name, strconv.Quote(text))
-}
-
-// yes adds a field that is true.
-func (f fields) yes(name string, value bool) fields {
-	if !value {
-		return f
-	}
-	return f.is(name, "true")
-}
-
-func (f fields) text() string { return strings.Join(f, ", ") }
-
 // Checked, Kept and Unrecorded are the checks and paths as Go literals, "" for none.
 func (s catalogSubresource) Checked() string    { return checksLiteral(s.Checks) }
 func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
