@@ -203,13 +203,13 @@ $(MINIMAL)/etc/debian_version:
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 20m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
-# Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which no
-# server opens yet.
-CALLED := ^\(action\|client\|internal/balancer\|internal/kmstest\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go\|^server/command/tree.go
+# Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which one of two
+# programs opens.
+CALLED := ^\(action\|client\|internal/balancer\|internal/kmstest\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/converttest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go\|^server/command/tree.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
-	@files=$$(gofmt -l action client examples explorer generator internal kit nodeapi object openapi schemas server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
+	@files=$$(gofmt -l action client examples explorer generator internal kit nodeapi object openapi schemas server tools/facts value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go -C internal/e2e vet ./...
 	go -C tools/differ vet ./...
