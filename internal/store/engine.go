@@ -216,11 +216,8 @@ func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
 }
 
 // applySynced applies a batch of the store's own settings and waits until it is
-// durable. A replica has no log, so its memory table goes to a sorted file.
+// durable.
 func (e *Engine) applySynced(b *pebble.Batch) error {
-	if e.cfg.Replica {
-		return errors.Join(e.applyLazily(b), e.tryFlush())
-	}
 	if err := e.stalled(lastSublevel); err != nil {
 		return err
 	}
@@ -288,9 +285,9 @@ const flushOnClose = 4 << 20
 
 // flush moves the newest writes to sorted files if they are many, so that the next start
 // is quick. It gives up when such files cannot be written, since the log has everything
-// too, and the source what a replica loses.
+// too.
 func (e *Engine) flush() error {
-	if e.cfg.readOnly || !e.cfg.Replica && e.db.Metrics().MemTable.Size < flushOnClose {
+	if e.cfg.readOnly || e.db.Metrics().MemTable.Size < flushOnClose {
 		return nil
 	}
 	return e.tryFlush()

@@ -23,7 +23,6 @@ func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 		// A fixed version, so that an upgrade of the library does not change the files by
 		// itself.
 		FormatMajorVersion:          pebble.FormatValueSeparation,
-		DisableWAL:                  c.Replica,
 		MemTableSize:                uint64(c.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		// Twice the number of sorted runs in level 0 that are worth a compaction.

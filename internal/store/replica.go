@@ -10,8 +10,8 @@ import (
 // A replica (Config.Replica) follows a store that other processes write, and serves reads as of
 // the revision up to which it has followed. The other store gives the revisions: they have gaps,
 // and the changes of one transaction share one. What a replica holds can be read again from its
-// source, so a replica has no log: a crash loses the changes that are not in sorted files yet, those of
-// the last ten seconds of writing at most (see takeSample), and never one from their middle.
+// source, so its writes do not wait for the disk; a crash loses the newest ones, never one from
+// their middle.
 
 // ErrReplica: a transaction on a replica. Its source has to be written instead.
 var ErrReplica = errors.New("store: a replica is written by following its source only")

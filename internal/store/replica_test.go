@@ -159,7 +159,20 @@ func TestReplicaEqualsItsSource(t *testing.T) {
 		randomly(t, source, r, i)
 	}
 	for at := uint64(0); at < source.Current(); {
-		at = follows(t, e, source, at, at+1+r.Uint64N(20))
+		var group []Followed
+		last := at + 1 + r.Uint64N(20)
+		if _, err := source.Changes(t.Context(), "", at, func(c *Change) bool {
+			f := Followed{Key: c.Entry.Key, Revision: 10 * c.Entry.Revision, Delete: c.Op == OpDelete, Value: c.Entry.Value}
+			f.Value.RevisionAt = -1
+			group = append(group, f)
+			at = c.Entry.Revision
+			return at < last
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Replicate(group, false); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for range 40 {
 		at := 1 + r.Uint64N(source.Current())
@@ -169,74 +182,6 @@ func TestReplicaEqualsItsSource(t *testing.T) {
 	}
 	checked(t, e)
 	checked(t, source)
-}
-
-// TestReplicaCrashes: a crash loses the newest changes of a replica at most, none up to the last
-// sample, and the replica follows on from what it has.
-func TestReplicaCrashes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
-	source, err := Open(Config{Dir: "source", FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 400 {
-		randomly(t, source, r, i)
-	}
-	files := vfs.NewCrashableMem()
-	e := openReplica(t, files)
-	if err := e.Load("source", func(*Loading) (uint64, error) { return 1, nil }); err != nil {
-		t.Fatal(err)
-	}
-	kept := uint64(1)
-	for at := uint64(0); at < source.Current(); {
-		at = follows(t, e, source, at, at+1+r.Uint64N(8))
-		switch r.IntN(6) {
-		case 0:
-			if err := e.tick(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			kept = e.Current()
-		case 1:
-			files = files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(101), RNG: r})
-			checked(t, e)
-			e = openReplica(t, files)
-			if e.Current() < kept {
-				t.Fatalf("the replica is at %d after a crash; its last sample was at %d", e.Current(), kept)
-			}
-			if at = e.Current() / 10; at > 0 {
-				if want, got := stateAt(t, source, at, 10), stateAt(t, e, e.Current(), 1); !slices.Equal(got, want) {
-					t.Errorf("after a crash the replica has %q at %d, its source %q", got, at, want)
-				}
-			}
-			if text, err := e.Source(); text != "source" || err != nil {
-				t.Errorf("the source is %q, %v", text, err)
-			}
-		}
-	}
-	checked(t, e)
-	checked(t, source)
-}
-
-// follows gives a replica the changes of its source after a revision, up to another one or the last, with
-// revisions ten times as high. It returns the last one.
-func follows(t *testing.T, replica, source *Engine, after, last uint64) uint64 {
-	t.Helper()
-	var group []Followed
-	if _, err := source.Changes(t.Context(), "", after, func(c *Change) bool {
-		f := Followed{Key: c.Entry.Key, Revision: 10 * c.Entry.Revision, Delete: c.Op == OpDelete, Value: c.Entry.Value}
-		f.Value.RevisionAt = -1
-		group = append(group, f)
-		after = c.Entry.Revision
-		return after < last
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := replica.Replicate(group, false); err != nil {
-		t.Fatal(err)
-	}
-	return after
 }
 
 // randomly creates, updates or deletes one of ten keys.

@@ -218,7 +218,7 @@ func (e *Engine) reclaim(ctx context.Context) {
 	})
 }
 
-// takeSample notes the current revision if it has moved. What a replica has by then survives a crash.
+// takeSample notes the current revision if it has moved.
 func (e *Engine) takeSample() error {
 	t, s := &e.trim, sample{e.trim.now, e.Current()}
 	if n := len(t.samples); n > 0 && (t.samples[n-1].revision >= s.revision || t.samples[n-1].nanoseconds >= s.nanoseconds) {
@@ -231,11 +231,7 @@ func (e *Engine) takeSample() error {
 	if err := b.Set(appendSample(nil, s.nanoseconds), binary.BigEndian.AppendUint64(nil, s.revision), nil); err != nil {
 		return err
 	}
-	apply := e.applyLazily
-	if e.cfg.Replica {
-		apply = e.applySynced
-	}
-	if err := apply(b); err != nil {
+	if err := e.applyLazily(b); err != nil {
 		return err
 	}
 	t.samples = append(t.samples, s)
