@@ -27,12 +27,10 @@ func answers[A Object](ctx context.Context, rest *REST, method, path string, o S
 // eachAnswer visits the answers until visit returns false.
 func eachAnswer[A Object](ctx context.Context, rest *REST, r request, body Object, visit func(A) bool) error {
 	if body != nil {
-		body.SetKind()
-		text, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		var err error
+		if r, err = r.with(body); err != nil {
+			return err
 		}
-		r.contentType, r.body = jsonType, text
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -127,12 +127,22 @@ func receive[P Object](ctx context.Context, rest *REST, r request) (P, error) {
 
 // write sends an object and returns that of the answer, which may be of another kind.
 func write[A Object](ctx context.Context, rest *REST, method, path string, query url.Values, obj Object) (answer A, err error) {
+	r, err := request{method: method, path: path, query: query}.with(obj)
+	if err != nil {
+		return answer, err
+	}
+	return receive[A](ctx, rest, r)
+}
+
+// with is the request with an object as its body.
+func (r request) with(obj Object) (request, error) {
 	obj.SetKind()
 	body, err := json.Marshal(obj)
 	if err != nil {
-		return answer, fmt.Errorf("%s %s: %w", method, path, err)
+		return r, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
-	return receive[A](ctx, rest, request{method: method, path: path, query: query, contentType: jsonType, body: body})
+	r.contentType, r.body = jsonType, body
+	return r, nil
 }
 
 // Create stores a new object and returns it as stored. obj itself gets its kind and

@@ -68,7 +68,8 @@ var lifeRows = []row{
 	{name: "a kind comes to a stable version and is stored as before", want: "", before: []edit{{shop, "paths: {}", "paths: {}\n"}}},
 
 	// The group and the profile.
-	{name: "a group is renamed", want: "E:group-renamed W:group-renamed", now: []edit{{shop, "name: shop.<groupSuffix>", "name: shop"},
+	change("a group is renamed", "W:group-renamed", alpha1, "name: shop.<groupSuffix>", "name: shop"),
+	{name: "a group is renamed in all versions", want: "E:group-renamed W:group-renamed", now: []edit{{shop, "name: shop.<groupSuffix>", "name: shop"},
 		{alpha1, "name: shop.<groupSuffix>", "name: shop"}, {beta1, "name: shop.<groupSuffix>", "name: shop"}}},
 	change("the suffix of groups changes", "E:profile-changed", words, "groupSuffix: example.org", "groupSuffix: example.com"),
 	change("the domain of labels changes", "E:profile-changed", words, "labelDomain: example.org", "labelDomain: example.com"),

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -296,51 +295,26 @@ func defaultsFit(s node) bool {
 	return true
 }
 
-func (m *definitionMutant) breaking() (bool, []Finding, error) {
+func (m *definitionMutant) compared() (*Report, error) {
 	var sides [2]*Surface
 	for i, def := range []*definition{m.old, m.now} {
 		var err error
 		if sides[i], err = fileSurface(foreign.Parse("mutant.yaml", def.manifest())); err != nil {
-			return false, nil, err
+			return nil, err
 		}
 	}
-	r := Compare(sides[0], sides[1], Options{Now: day})
-	return r.Breaking(), r.Findings, nil
+	return Compare(sides[0], sides[1], Options{Now: day}), nil
 }
+
+func (m *definitionMutant) proven() (string, bool) { return m.broken, m.safe }
 
 // TestDefinitionMutations compares custom resource definitions with random edits of them: of null, defaults, types of lists, members,
 // versions, names and conversions. Objects that are refused afterwards, or stored in another way, prove a break.
 func TestDefinitionMutations(t *testing.T) {
-	first, end := *mutationSeed, time.Now().Add(*mutationTime)
-	if first == 0 {
-		first = uint64(time.Now().UnixNano())
-	}
-	tried, safe, misses, alarms := 0, 0, 0, 0
-	for seed := first; tried < *mutations && time.Now().Before(end); seed++ {
-		m := mutatedDefinition(seed)
-		if m == nil {
-			continue
+	tryEdits(t, func(seed uint64) randomEdit {
+		if m := mutatedDefinition(seed); m != nil {
+			return m
 		}
-		if tried++; m.safe {
-			safe++
-		}
-		breaking, findings, err := m.breaking()
-		switch {
-		case err != nil:
-			t.Errorf("seed %d: %v\n%s", seed, err, m)
-		case m.broken != "" && m.safe:
-			t.Errorf("seed %d: the edit is called safe, and %s\n%s", seed, m.broken, m)
-		case m.broken != "" && !breaking:
-			misses++
-			t.Errorf("seed %d: a miss: %s\n%s\n%v", seed, m.broken, m, findings)
-		case m.safe && breaking:
-			if alarms++; testing.Verbose() {
-				t.Logf("seed %d: an alarm\n%s\n%v", seed, m, findings)
-			}
-		}
-	}
-	t.Logf("seeds from %d: %d edits, %d safe ones, %d misses, %d alarms", first, tried, safe, misses, alarms)
-	if alarms*100 > tried {
-		t.Errorf("%d alarms at %d edits; want less than one of a hundred", alarms, tried)
-	}
+		return nil
+	})
 }

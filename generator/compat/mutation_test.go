@@ -25,32 +25,55 @@ var (
 // accepts and the new one refuses prove a break; edits that are safe by their making may not
 // be called one.
 func TestMutations(t *testing.T) {
+	tryEdits(t, func(seed uint64) randomEdit {
+		if m := mutated(seed); m != nil {
+			return m
+		}
+		return nil
+	})
+}
+
+// randomEdit is a random edit of a document.
+type randomEdit interface {
+	fmt.Stringer
+	// proven is the proof of a break, "" for none, and says whether the edit is safe by its making.
+	proven() (broken string, safe bool)
+	// compared is the report of the gate.
+	compared() (*Report, error)
+}
+
+// tryEdits judges the verdicts of the gate about the edits of seeds; nil for a seed without one.
+func tryEdits(t *testing.T, edited func(seed uint64) randomEdit) {
 	first, end := *mutationSeed, time.Now().Add(*mutationTime)
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())
 	}
 	tried, safe, misses, alarms := 0, 0, 0, 0
 	for seed := first; tried < *mutations && time.Now().Before(end); seed++ {
-		m := mutated(seed)
+		m := edited(seed)
 		if m == nil {
 			continue
 		}
-		if tried++; m.safe {
+		broken, isSafe := m.proven()
+		if tried++; isSafe {
 			safe++
 		}
-		breaking, err := m.breaking()
+		report, err := m.compared()
 		switch {
 		case err != nil:
 			t.Errorf("seed %d: %v\n%s", seed, err, m)
-		case m.broken != "" && m.safe:
-			t.Errorf("seed %d: the edit is called safe, and %s\n%s", seed, m.broken, m)
-		case m.broken != "" && !breaking:
+		case broken != "" && isSafe:
+			t.Errorf("seed %d: the edit is called safe, and %s\n%s", seed, broken, m)
+		case broken != "" && !report.Breaking():
 			misses++
-			m.shrink()
-			t.Errorf("seed %d: a miss: %s\n%s", seed, m.broken, m)
-		case m.safe && breaking:
+			if long, ok := m.(interface{ shrink() }); ok {
+				long.shrink()
+				broken, _ = m.proven()
+			}
+			t.Errorf("seed %d: a miss: %s\n%s\n%v", seed, broken, m, report.Findings)
+		case isSafe && report.Breaking():
 			if alarms++; testing.Verbose() {
-				t.Logf("seed %d: an alarm\n%s", seed, m)
+				t.Logf("seed %d: an alarm\n%s\n%v", seed, m, report.Findings)
 			}
 		}
 	}
@@ -125,18 +148,20 @@ func compiled(s node) *jsonschema.Schema {
 	return c
 }
 
-// breaking is the verdict of the gate about requests with the schemas.
-func (m *mutant) breaking() (bool, error) {
+func (m *mutant) proven() (string, bool) { return m.broken, m.safe }
+
+// compared is the report of the gate about requests with the schemas.
+func (m *mutant) compared() (*Report, error) {
 	sides := [2]*Surface{}
 	for i, s := range []node{m.old, m.now} {
 		schema, _ := json.Marshal(s)
 		text := strings.Replace(harbour, "name: {type: string, maxLength: 9}", "name: {type: string}, more: "+string(schema), 1)
 		var err error
 		if sides[i], err = fileSurface(foreign.Parse("mutant.yaml", []byte(text))); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
-	return Compare(sides[0], sides[1], Options{Now: day}).Breaking(), nil
+	return Compare(sides[0], sides[1], Options{Now: day}), nil
 }
 
 // shrink takes keywords away, from both sides or one, as long as the gate misses the break.
@@ -159,7 +184,7 @@ func (m *mutant) shrink() {
 				if small.broken, _ = small.proof(300); small.broken == "" {
 					continue
 				}
-				if breaking, err := small.breaking(); err == nil && !breaking {
+				if report, err := small.compared(); err == nil && !report.Breaking() {
 					*m, again = *small, true
 				}
 			}

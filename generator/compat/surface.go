@@ -64,12 +64,7 @@ func Documents(dir string) (*Surface, error) {
 // surfaceOf is the surface of a model.
 func surfaceOf(m *model.Model) *Surface {
 	s := &Surface{profile: &m.Profile, promises: promises{m.Promises}, kinds: map[string]*kind{}, knows: facetAll}
-	b := builder{types: map[string]*model.Type{}, done: map[*schema.Schema]*shape{}}
-	for _, gv := range m.GroupVersions {
-		for _, t := range gv.Types {
-			b.types[t.ID] = t
-		}
-	}
+	b := builder{types: model.TypesByID(m.GroupVersions), done: map[*schema.Schema]*shape{}}
 	for _, gv := range m.GroupVersions {
 		s.versions = append(s.versions, &version{gv, gv.Resources})
 		for _, t := range gv.Types {

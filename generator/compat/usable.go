@@ -13,13 +13,7 @@ type Usable struct{ shapes builder }
 
 // NewUsable judges the schemas of a model.
 func NewUsable(m *model.Model) *Usable {
-	u := &Usable{builder{types: map[string]*model.Type{}, done: map[*schema.Schema]*shape{}}}
-	for _, gv := range m.GroupVersions {
-		for _, t := range gv.Types {
-			u.shapes.types[t.ID] = t
-		}
-	}
-	return u
+	return &Usable{builder{types: model.TypesByID(m.GroupVersions), done: map[*schema.Schema]*shape{}}}
 }
 
 // Never reports whether no value keeps a schema of a type, if that can be seen.

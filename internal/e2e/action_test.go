@@ -210,35 +210,11 @@ func speaksTypeScript(t *testing.T, s *instance) {
 	if nodeFolder == "" {
 		return // make test-clients runs it
 	}
-	dir := filepath.Join(nodeFolder, "actions")
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	for _, folder := range []string{"documents", "exported", "src"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for from, to := range map[string]string{"generate.mjs": "generate.mjs", "actions.ts": "src/actions.ts", "tsconfig.json": "tsconfig.json"} {
-		text, err := os.ReadFile(filepath.Join("testdata", "typescript", from))
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, dir, to, text)
-	}
+	dir := typeScriptProject(t, "actions", "actions", s.config(t))
 	text, err := s.client(t).RESTClient().Get().AbsPath("/openapi/v3/apis/fleet.example.com/v1beta1").DoRaw(testContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, dir, "documents/apis__fleet.example.com__v1beta1.json", text)
-	writeFile(t, dir, "package.json", []byte(`{"type":"module"}`))
-	writeFile(t, dir, "ca.crt", s.config(t).CAData)
-	for _, command := range [][]string{{"node", "generate.mjs"}, {filepath.Join(nodeFolder, "node_modules", ".bin", "tsc")}, {"node", "out/actions.js"}} {
-		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "SERVER="+s.config(t).Host, "TOKEN=secret", "NODE_EXTRA_CA_CERTS="+filepath.Join(dir, "ca.crt"))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%.8000s", filepath.Base(command[0]), err, out)
-		}
-	}
+	runTypeScript(t, dir, "actions", s.config(t))
 }

@@ -33,24 +33,7 @@ func TestTypeScriptClient(t *testing.T) {
 	}
 	s := serve(t, "", "--controllers=-*", "--token-auth-file", tokens)
 	config := s.config(t)
-	dir := filepath.Join(nodeFolder, "typescript") // imports are resolved above it
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	for _, folder := range []string{"documents", "exported", "src"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for from, to := range map[string]string{"generate.mjs": "generate.mjs", "smoke.ts": "src/smoke.ts", "tsconfig.json": "tsconfig.json"} {
-		text, err := os.ReadFile(filepath.Join("testdata", "typescript", from))
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, dir, to, text)
-	}
-	writeFile(t, dir, "package.json", []byte(`{"type":"module"}`))
-	writeFile(t, dir, "ca.crt", config.CAData)
+	dir := typeScriptProject(t, "typescript", "smoke", config)
 
 	if code := ask(t, config, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", boatDefinition, nil); code != http.StatusCreated {
 		t.Fatalf("the definition: %d", code)
@@ -75,11 +58,45 @@ func TestTypeScriptClient(t *testing.T) {
 	files = append(files, exported(t, dir)...)
 	slices.Sort(files[4:])
 	t.Logf("%d documents", len(files)-4)
-	tool := func(name string) string { return filepath.Join(nodeFolder, "node_modules", ".bin", name) }
-	for _, command := range [][]string{append([]string{tool("redocly")}, files...), {"node", "generate.mjs"}, {tool("tsc")}, {"node", "out/smoke.js"}} {
+	runTypeScript(t, dir, "smoke", config, append([]string{nodeTool("redocly")}, files...))
+}
+
+// typeScriptProject is a folder below the one of Node, where imports are resolved, with a program of testdata and the
+// generator of the types that the program uses. The OpenAPI documents go into its folder documents.
+func typeScriptProject(t *testing.T, name, program string, config *rest.Config) (dir string) {
+	t.Helper()
+	dir = filepath.Join(nodeFolder, name)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"documents", "exported", "src"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"generate.mjs": "generate.mjs", program + ".ts": "src/" + program + ".ts", "tsconfig.json": "tsconfig.json"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "typescript", from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, dir, to, text)
+	}
+	writeFile(t, dir, "package.json", []byte(`{"type":"module"}`))
+	writeFile(t, dir, "ca.crt", config.CAData)
+	return dir
+}
+
+// nodeTool is a program of the packages of Node.
+func nodeTool(name string) string { return filepath.Join(nodeFolder, "node_modules", ".bin", name) }
+
+// runTypeScript generates the types of a project, compiles it, and runs its program. Some commands may go before.
+func runTypeScript(t *testing.T, dir, program string, config *rest.Config, before ...[]string) {
+	t.Helper()
+	for _, command := range append(before, []string{"node", "generate.mjs"}, []string{nodeTool("tsc")}, []string{"node", "out/" + program + ".js"}) {
 		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "SERVER="+s.url, "TOKEN=secret", "NODE_EXTRA_CA_CERTS="+filepath.Join(dir, "ca.crt"), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+		cmd.Env = append(os.Environ(), "SERVER="+config.Host, "TOKEN=secret", "NODE_EXTRA_CA_CERTS="+filepath.Join(dir, "ca.crt"),
+			"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%.8000s", filepath.Base(command[0]), err, out)
 		}

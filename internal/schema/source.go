@@ -141,6 +141,12 @@ type Property struct {
 	Schema *Schema
 }
 
+// SameField reports whether a property of another version is the same field: it has the same name, or one of the two was
+// renamed from the other.
+func (p Property) SameField(other Property) bool {
+	return p.Name == other.Name || slices.Contains(p.Schema.RenamedFrom, other.Name) || slices.Contains(other.Schema.RenamedFrom, p.Name)
+}
+
 // Publishes reports whether a property is published as required.
 func (s *Schema) Publishes(name string) bool {
 	return slices.Contains(s.Required, name) || slices.Contains(s.RequiredPublished, name)

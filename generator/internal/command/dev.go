@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/generator/internal/load"
 )
 
 const (
@@ -131,7 +133,11 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 	if len(changed) > 0 {
 		d.say("%s changed", strings.Join(changed, ", "))
 	}
-	if err := generate(d.root, emitters(), io.Discard); err != nil {
+	m, err := load.Load(d.root)
+	if err == nil {
+		err = generateOf(m, d.root, emitters(), io.Discard, start)
+	}
+	if err != nil {
 		d.say("the documents are wrong:\n%v", err)
 		d.waits()
 		return
@@ -150,7 +156,7 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 		return
 	}
 	d.stop()
-	server := exec.Command(d.binary, slices.Insert(slices.Clone(d.args), 1, alphaOn(d.root)...)...)
+	server := exec.Command(d.binary, slices.Insert(slices.Clone(d.args), 1, alphaOn(m)...)...)
 	server.Stdout, server.Stderr = d.out, d.out
 	if err := server.Start(); err != nil {
 		d.say("the server does not start: %v", err)

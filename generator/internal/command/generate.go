@@ -16,14 +16,19 @@ import (
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
-// generate writes gen/ below root. A mistake anywhere leaves the old gen/ as it
-// was: the new one is complete before it takes its place.
+// generate writes gen/ below root.
 func generate(root string, all map[string][]emitter, out io.Writer) error {
 	start := time.Now()
 	m, err := load.Load(root)
 	if err != nil {
 		return err
 	}
+	return generateOf(m, root, all, out, start)
+}
+
+// generateOf writes gen/ of documents that were begun to be loaded at start. A mistake anywhere leaves the old gen/ as it
+// was: the new one is complete before it takes its place.
+func generateOf(m *model.Model, root string, all map[string][]emitter, out io.Writer, start time.Time) (err error) {
 	if m.Module == model.Nameless {
 		return errors.New("go.mod is missing, so the imports of generated code are unknown: run go mod init, or work at the root of the module")
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/generator/internal/site"
 )
 
@@ -57,10 +58,14 @@ func (r releasing) notesFile() string { return "docs/release-" + r.version + ".m
 
 // make checks everything, and then writes the baseline and the notes.
 func (r releasing) make() error {
-	if err := errors.Join(r.later(), r.committed(), r.fresh()); err != nil {
+	m, err := load.Load(r.root)
+	if err == nil {
+		err = r.fresh(m)
+	}
+	if err := errors.Join(r.later(), r.committed(), err); err != nil {
 		return err
 	}
-	if err := r.gate(); err != nil {
+	if err := r.gate(m); err != nil {
 		return err
 	}
 	notes, err := site.Notes(r.root, r.version, r.day)
@@ -138,11 +143,7 @@ func (r releasing) committed() error {
 }
 
 // fresh refuses generated files that the documents would make in another way.
-func (r releasing) fresh() error {
-	m, err := load.Load(r.root)
-	if err != nil {
-		return err
-	}
+func (r releasing) fresh(m *model.Model) error {
 	for dir, all := range emitters() {
 		files, err := emitAll(m, all)
 		if err != nil {
@@ -159,17 +160,13 @@ func (r releasing) fresh() error {
 }
 
 // gate refuses what breaks the last release, and errors of the house rules.
-func (r releasing) gate() error {
+func (r releasing) gate(m *model.Model) error {
 	report, err := compareSides(compat.Source{Root: r.root, Now: r.day}, nil, "", r.version)
 	if err != nil {
 		return err
 	}
 	if report.Breaking() {
 		return verdict{errors.Join(report.Write(r.out, "human"), errors.New("the documents break the last release, so they cannot be released: take the changes back, or accept the findings in compat.yaml"))}
-	}
-	m, err := load.Load(r.root)
-	if err != nil {
-		return err
 	}
 	style, err := lintReport(r.root, m)
 	if err != nil {

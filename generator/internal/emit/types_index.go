@@ -12,13 +12,7 @@ import (
 type typeIndex map[string]*model.Type
 
 func indexTypes(m *model.Model) typeIndex {
-	x := typeIndex{}
-	for _, gv := range m.GroupVersions {
-		for _, t := range gv.Types {
-			x[t.ID] = t
-		}
-	}
-	return x
+	return model.TypesByID(m.GroupVersions)
 }
 
 // id returns the type with an id like "core/v1.PodSpec", or nil.

@@ -26,12 +26,7 @@ func Rules() []string {
 // Check lists the findings in documents that the surface of the release has no say in, in
 // the order of files and lines.
 func Check(m *model.Model) []compat.Finding {
-	c := &checker{usable: compat.NewUsable(m), types: map[string]*model.Type{}}
-	for _, gv := range m.GroupVersions {
-		for _, t := range gv.Types {
-			c.types[t.ID] = t
-		}
-	}
+	c := &checker{usable: compat.NewUsable(m), types: model.TypesByID(m.GroupVersions)}
 	if m.Module != "" {
 		c.builtin = builtInNames()
 	}

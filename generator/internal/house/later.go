@@ -60,13 +60,7 @@ func (c *checker) later(in *schema.Schema, p schema.Property, status bool) {
 
 // keyOf is the required member that tells the elements of a list apart; "" for none.
 func (c *checker) keyOf(items *schema.Schema) string {
-	if items.Ref != "" {
-		id, _ := schema.ResolveRef(c.in.GV.Dir, items.Ref)
-		if c.types[id] == nil {
-			return ""
-		}
-		items = c.types[id].Schema
-	}
+	items = c.resolve(place{items, c.in}).s
 	for _, p := range items.Properties {
 		if keyName.MatchString(p.Name) && items.Enforces(p.Name) && p.Schema.Type == "string" {
 			return p.Name

@@ -106,24 +106,20 @@ func (c *checker) readOnly(r *model.Resource) {
 		return // it may fill them in
 	}
 	for _, path := range r.ReadOnly {
-		s, in := r.Type.Schema, r.Type
+		at := place{r.Type.Schema, r.Type}
 		for _, name := range strings.Split(path, ".") {
-			for s.Ref != "" {
-				id, _ := schema.ResolveRef(in.GV.Dir, s.Ref)
-				in = c.types[id]
-				s = in.Schema
-			}
-			i := slices.IndexFunc(s.Properties, func(p schema.Property) bool { return p.Name == name })
+			at = c.resolve(at)
+			i := slices.IndexFunc(at.s.Properties, func(p schema.Property) bool { return p.Name == name })
 			if i < 0 {
 				break
 			}
-			p := s.Properties[i]
-			if p.Schema.ReadOnly && s.Enforces(name) && p.Schema.Default == nil && !s.DefaultHook {
-				c.element = in.GV.Dir + "." + in.Name + "." + name
+			p := at.s.Properties[i]
+			if p.Schema.ReadOnly && at.s.Enforces(name) && p.Schema.Default == nil && !at.s.DefaultHook {
+				c.element = at.in.GV.Dir + "." + at.in.Name + "." + name
 				c.add(p.Pos, "required-read-only", false, "make it optional, or set it in a hook: hooks: [create]",
 					"is required and readOnly: what authors send is dropped, so every object is refused")
 			}
-			s = p.Schema
+			at.s = p.Schema
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package house
 
 import (
-	"slices"
-
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -69,7 +67,7 @@ func (c *checker) between(r *model.Resource, here, stored place, seen map[[2]*sc
 // counterpart is the field of another version that has the same name, or an earlier one; nil for none.
 func counterpart(p schema.Property, of *schema.Schema) *schema.Property {
 	for i := range of.Properties {
-		if o := &of.Properties[i]; o.Name == p.Name || slices.Contains(p.Schema.RenamedFrom, o.Name) || slices.Contains(o.Schema.RenamedFrom, p.Name) {
+		if o := &of.Properties[i]; p.SameField(*o) {
 			return o
 		}
 	}

@@ -30,6 +30,17 @@ type Model struct {
 	Promises      *Promises // nil without openapi/promises.yaml
 }
 
+// TypesByID are the types of group versions by their IDs.
+func TypesByID(groups []*GroupVersion) map[string]*Type {
+	all := map[string]*Type{}
+	for _, gv := range groups {
+		for _, t := range gv.Types {
+			all[t.ID] = t
+		}
+	}
+	return all
+}
+
 // GroupVersion is one openapi/<dir>.yaml with the schemas of schemas/<dir>/.
 // A directory of shared types only (meta/v1) has no Resources.
 type GroupVersion struct {

@@ -21,18 +21,10 @@ type Side struct {
 // Renames compares the fields of a kind in two versions: they have equal names, or one was renamed from the other. A kind
 // that is known from an OpenAPI document only may have no schema, and then nothing was renamed.
 func Renames(from, to Side) Renaming {
-	w := renamer{all: Renaming{}, above: map[*schema.Schema]bool{}}
-	for i, side := range []Side{from, to} {
-		w.types[i] = map[string]*Type{}
-		for _, gv := range side.Within {
-			for _, t := range gv.Types {
-				w.types[i][t.ID] = t
-			}
-		}
-	}
 	if from.Of.Schema == nil || to.Of.Schema == nil {
-		return w.all
+		return Renaming{}
 	}
+	w := renamer{all: Renaming{}, above: map[*schema.Schema]bool{}, types: [2]map[string]*Type{TypesByID(from.Within), TypesByID(to.Within)}}
 	w.walk(place{from.Of.Schema, from.Of.GV.Dir, ""}, place{to.Of.Schema, to.Of.GV.Dir, ""})
 	return w.all
 }
@@ -72,7 +64,7 @@ func (w *renamer) walk(from, to place) {
 	defer delete(w.above, from.schema)
 	for _, p := range from.schema.Properties {
 		for _, q := range to.schema.Properties {
-			if p.Name != q.Name && !slices.Contains(q.Schema.RenamedFrom, p.Name) && !slices.Contains(p.Schema.RenamedFrom, q.Name) {
+			if !p.SameField(q) {
 				continue
 			}
 			was, is := place{p.Schema, from.dir, from.path + "." + p.Name}, place{q.Schema, to.dir, to.path + "." + q.Name}

@@ -104,12 +104,9 @@ type newFields struct {
 
 // added lists the additions, for a page.
 func (w *writer) added(page string, old *model.Model) (all []addition) {
-	types, resources, versions := map[string]*model.Type{}, map[string]bool{}, map[string]bool{}
+	types, resources, versions := model.TypesByID(old.GroupVersions), map[string]bool{}, map[string]bool{}
 	for _, gv := range old.GroupVersions {
 		versions[gv.Dir] = true
-		for _, t := range gv.Types {
-			types[t.ID] = t
-		}
 		for _, name := range resourcesOf(gv) {
 			resources[gv.Dir+" "+name] = true
 		}

@@ -112,12 +112,7 @@ func readProject(root string) (*writer, error) {
 }
 
 func newWriter(root string, m *model.Model) (*writer, error) {
-	w := &writer{root: root, model: m, types: map[string]*model.Type{}}
-	for _, gv := range m.GroupVersions {
-		for _, t := range gv.Types {
-			w.types[t.ID] = t
-		}
-	}
+	w := &writer{root: root, model: m, types: model.TypesByID(m.GroupVersions)}
 	w.users = w.references()
 	w.homes = w.homesOf()
 	functions := template.FuncMap{"join": strings.Join, "apiVersion": apiVersion, "pageOf": pageOf, "anchor": anchorOf, "phrase": phrase}

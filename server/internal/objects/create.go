@@ -39,12 +39,18 @@ func (o *Objects) acceptingNamespace(ctx context.Context, res *catalog.Row, name
 	if err != nil {
 		return entry, err
 	}
-	if _, terminating := document.Find(entry.Body, "metadata", "deletionTimestamp"); terminating {
+	if ends(entry.Body) {
 		e := api.Forbidden(res.GroupResource(), name, "unable to create new content in namespace "+namespace+" because it is being terminated")
 		e.Causes = []api.Cause{{Reason: api.CauseNamespaceTerminating, Message: "namespace " + namespace + " is being terminated", Field: "metadata.namespace"}}
 		return entry, e
 	}
 	return entry, nil
+}
+
+// ends reports whether a stored object is being deleted.
+func ends(body []byte) bool {
+	_, marked := document.Find(body, "metadata", "deletionTimestamp")
+	return marked
 }
 
 // namespace reads a namespace. Errors: 404.

@@ -113,15 +113,21 @@ func (r *Reader) EachIn(ctx context.Context, row *catalog.Row, namespace string,
 		return err
 	}
 	defer view.Close()
+	return eachShown(ctx, view, row, namespace, "", func(_ string, obj document.Value) bool { return visit(obj) })
+}
+
+// eachShown visits the objects of a view from a key on, in the version of a row, until visit returns false. Key and object
+// are valid until it returns.
+func eachShown(ctx context.Context, view store.Reader, row *catalog.Row, namespace, from string, visit func(key string, obj document.Value) bool) error {
 	var failed error
-	err = view.Scan(ctx, row.Prefix(namespace), "", func(e *store.Entry) bool {
+	err := view.Scan(ctx, row.Prefix(namespace), from, func(e *store.Entry) bool {
 		doc, err := shown(ctx, row, e.Body)
 		if err != nil {
 			failed = err
 			return false
 		}
 		defer doc.Release()
-		return visit(doc.Root())
+		return visit(e.Key, doc.Root())
 	})
 	return errors.Join(err, failed)
 }
@@ -140,23 +146,16 @@ func (r *Reader) PageIn(ctx context.Context, row *catalog.Row, namespace, from s
 		return nil, "", 0, err
 	}
 	defer func() { _ = view.Close() }() // of a read
-	var failed error
-	err = view.Scan(ctx, row.Prefix(namespace), from, func(e *store.Entry) bool {
+	err = eachShown(ctx, view, row, namespace, from, func(key string, obj document.Value) bool {
 		if room <= 0 {
-			next = strings.Clone(e.Key)
+			next = strings.Clone(key)
 			return false
 		}
-		doc, err := shown(ctx, row, e.Body)
-		if err != nil {
-			failed = err
-			return false
-		}
-		defer doc.Release()
-		text := doc.Root().AppendJSON(nil)
+		text := obj.AppendJSON(nil)
 		page, room = append(page, text), room-len(text)
 		return true
 	})
-	return page, next, view.Revision(), errors.Join(err, failed)
+	return page, next, view.Revision(), err
 }
 
 // shown is a stored object in the version of a row.

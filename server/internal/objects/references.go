@@ -90,7 +90,7 @@ func (e *Evaluation) checkReference(r *api.Reference, name document.Value) []sch
 		return nil
 	}
 	if err == nil {
-		if _, ends := document.Find(entry.Body, "metadata", "deletionTimestamp"); !ends {
+		if !ends(entry.Body) {
 			e.reads = append(e.reads, store.Seen{Key: key, Revision: entry.Revision})
 			return nil
 		}
@@ -140,8 +140,7 @@ func (o *Objects) namespaceEnds(ctx context.Context, name string) (bool, error) 
 	if api.IsReason(err, api.ReasonNotFound) {
 		return true, nil
 	}
-	_, ends := document.Find(entry.Body, "metadata", "deletionTimestamp")
-	return ends, err
+	return ends(entry.Body), err
 }
 
 // stillReferred is the refusal of a delete, which names a few of the referrers.

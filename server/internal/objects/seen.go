@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -82,14 +81,14 @@ func (e *Evaluation) seeDefinition(row *catalog.Row) error {
 	case err != nil:
 		return err
 	}
-	ends := d.Terminating
+	terminates := d.Terminating
 	if entry.Revision != d.Revision.Load() {
 		if UIDOf(entry.Body) != d.UID {
 			return api.UnknownPath()
 		}
-		_, ends = document.Find(entry.Body, "metadata", "deletionTimestamp")
+		terminates = ends(entry.Body)
 	}
-	if ends {
+	if terminates {
 		return &api.Error{Code: http.StatusMethodNotAllowed, Reason: api.ReasonMethodNotAllowed, HasDetails: true, Group: row.GV.Group, Kind: row.Plural,
 			Message: "create not allowed while custom resource definition is terminating"}
 	}
