@@ -81,11 +81,19 @@ type builder struct {
 	done  map[*schema.Schema]*shape
 }
 
+// wireForm is how the binary form wraps a value: raw objects and any JSON are wrapped alike.
+func wireForm(s *schema.Schema) string {
+	if s.BinaryForm == "json" {
+		return "raw"
+	}
+	return s.BinaryForm
+}
+
 func (b *builder) shape(s *schema.Schema, in *model.Type) *shape {
 	if t := b.done[s]; t != nil {
 		return t
 	}
-	t := &shape{pos: s.Pos, kind: kindOf(s), form: s.BinaryForm, roundUp: s.RoundUp, atomic: s.MapType == "atomic",
+	t := &shape{pos: s.Pos, kind: kindOf(s), form: wireForm(s), roundUp: s.RoundUp, atomic: s.MapType == "atomic",
 		hook: s.DefaultHook, hookRev: s.HookRevision, check: s.ValidateHook, skip: s.SkipHook, reserved: s.Reserved, rules: rulesOf(s), more: furtherOf(s)}
 	b.done[s] = t
 	if in.Schema == s {

@@ -6,7 +6,7 @@ func (c *compiler) shape(s *Schema, in *Named) Type {
 	t := Type{Elem: None, Rules: rulesOf(s)}
 	switch s.BinaryForm {
 	case "":
-	case "raw":
+	case "raw", "json":
 		t.Binary = BinaryRaw
 	case "string-list":
 		t.Binary = BinaryStringList
@@ -17,7 +17,7 @@ func (c *compiler) shape(s *Schema, in *Named) Type {
 	case "object-or-strings":
 		t.Binary = BinaryObjectOrStrings
 	default:
-		c.fail(s.Pos, "write raw, string-list, object-or-list, object-or-boolean or object-or-strings", "unknown x-cluster-binary-form %q", s.BinaryForm)
+		c.fail(s.Pos, "write raw, json, string-list, object-or-list, object-or-boolean or object-or-strings", "unknown x-cluster-binary-form %q", s.BinaryForm)
 	}
 	if either := t.Binary >= BinaryObjectOrList; either != (s.Objects != "") || either && !s.PreserveAny {
 		c.fail(s.Pos, "x-cluster-preserve-unknown-fields: true, x-cluster-objects and one of the binary forms object-or-… go together",

@@ -77,7 +77,7 @@ type Schema struct {
 	SkipHook      bool         // x-cluster-hooks: [skip]
 	HookRevision  int          // x-cluster-hook-revision
 	Goname        string       // x-cluster-go-name, where the derived name would clash
-	BinaryForm    string       // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings
+	BinaryForm    string       // x-cluster-binary-form: raw | json | string-list | object-or-list | object-or-boolean | object-or-strings
 	Objects       string       // x-cluster-objects: a $ref for values that are objects; with x-cluster-preserve-unknown-fields
 	RoundUp       bool         // x-cluster-round-up: of a quantity
 	FormatCheck   string       // x-cluster-format: a named check of a string, e.g. "dns1123-label"

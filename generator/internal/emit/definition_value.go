@@ -57,7 +57,7 @@ func (d *definitions) value(t *model.Type, s *schema.Schema, o object, below []c
 // any describes any JSON; objects, and whole ones, where nothing else is allowed.
 func (d *definitions) any(s *schema.Schema, o object) {
 	o[d.ext+"preserve-unknown-fields"] = true
-	if s.BinaryForm != "" {
+	if s.BinaryForm == "raw" {
 		o["type"] = "object"
 	}
 	if s.Further == nil || len(s.Further.AllOf) != 1 || s.Further.AllOf[0].Type != "object" {

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -14,6 +15,9 @@ var formatNames = map[string]string{
 	"int-or-string": "IntOrString",
 }
 
+// binaryFormNames are the names of values of any kind that are wrapped in the binary form.
+var binaryFormNames = map[string]string{"raw": "RawExtension", "json": "JSON"}
+
 // builtinOf returns the name of the published type that a schema stands for,
 // or "".
 func builtinOf(s *schema.Schema) string {
@@ -25,8 +29,8 @@ func builtinOf(s *schema.Schema) string {
 			return name
 		}
 	}
-	if s.PreserveAny && s.BinaryForm == "raw" && len(s.Properties) == 0 && s.Type != "array" {
-		return "RawExtension"
+	if s.PreserveAny && len(s.Properties) == 0 && s.Type != "array" {
+		return binaryFormNames[s.BinaryForm]
 	}
 	return ""
 }
@@ -48,6 +52,26 @@ func (c *components) builtin(name string) (object, bool) {
 	}), true
 }
 
+// alternatives end the names of types for an object of one type, or something else.
+var alternatives = map[string]struct{ suffix, description string }{
+	"object-or-list":    {"OrArray", " or a list of such."},
+	"object-or-boolean": {"OrBool", " or a boolean."},
+	"object-or-strings": {"OrStringArray", " or a list of strings."},
+}
+
+// alternative returns a reference to the type of a value that may be an object or something else. OpenAPI as
+// clients read it cannot say which, so the type allows any JSON.
+func (c *components) alternative(t *model.Type, s *schema.Schema) (object, error) {
+	target, err := c.types.resolve(t, &schema.Schema{Pos: s.Pos, Ref: s.Objects})
+	if err != nil {
+		return nil, err
+	}
+	form := alternatives[s.BinaryForm]
+	return c.add(c.names.of(target.GV.Dir, target.Name+form.suffix), func() (object, error) {
+		return object{"description": target.Name + form.description}, nil
+	}), nil
+}
+
 func (c *components) mustBuiltin(name string) object {
 	o, _ := c.builtin(name)
 	return o
@@ -60,6 +84,7 @@ var builtinDescriptions = map[string]string{
 	"Quantity":     "An amount with an optional decimal (m, k, M, G, ...) or binary (Ki, Mi, Gi, ...) suffix, for example 500m, 1.5 or 2Gi.",
 	"IntOrString":  "Either a 32-bit integer or a string.",
 	"RawExtension": "Any JSON object.",
+	"JSON":         "Any JSON value.",
 	"FieldsV1":     "A set of fields as a tree: keys are f:<field name>, k:<list map keys as JSON>, v:<set value>, i:<index> or . for the value itself.",
 	"Patch":        "A change to an object, in the form that the content type names.",
 	"WatchEvent":   "One change that a watch reports.",
@@ -86,6 +111,8 @@ func (c *components) builtinShape(name string) object {
 			o["type"] = "string"
 		}
 		return o
+	case "JSON":
+		return object{}
 	case "RawExtension", "FieldsV1", "Patch":
 		if c.draft7 {
 			return object{} // any JSON

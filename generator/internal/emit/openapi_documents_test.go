@@ -96,4 +96,16 @@ func readSwagger(t *testing.T, data []byte) {
 			t.Errorf("%s.%s: %s is not %s: %+v", c.model, c.field, c.extension, c.want, field)
 		}
 	}
+	// A kubectl that validates by itself takes a default of any type.
+	props, _ := models.LookupModel("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps").(*kubeproto.Kind)
+	for field, model := range map[string]string{"default": "JSON", "items": "JSONSchemaPropsOrArray", "additionalProperties": "JSONSchemaPropsOrBool"} {
+		ref, ok := props.Fields[field].(kubeproto.Reference)
+		if !ok || !strings.HasSuffix(ref.Reference(), ".v1."+model) {
+			t.Errorf("%s of a schema is %T %v, want a reference to %s", field, props.Fields[field], props.Fields[field], model)
+			continue
+		}
+		if _, ok := ref.SubSchema().(*kubeproto.Arbitrary); !ok {
+			t.Errorf("%s of a schema is a %T, want any JSON", field, ref.SubSchema())
+		}
+	}
 }

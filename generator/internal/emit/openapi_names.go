@@ -65,6 +65,8 @@ func (n componentNames) of(dir, name string) string {
 			return n.machinery("util.intstr", name)
 		case "RawExtension":
 			return n.machinery("runtime", name)
+		case "JSON":
+			return n.of("apiextensions/v1", name)
 		case "Info":
 			return n.machinery("version", name)
 		}

@@ -214,6 +214,10 @@ func (c *components) present(t *model.Type, s *schema.Schema, root bool) (object
 		c.further(s.Further, o)
 		return c.withRef(b, o), nil
 	}
+	if s.Objects != "" {
+		ref, err := c.alternative(t, s)
+		return c.withRef(ref, o), err
+	}
 	c.bounds(s, o)
 	c.further(s.Further, o)
 	if s.Type != "" {

@@ -17,7 +17,7 @@ const commentWidth = 100
 // valueTypes are the Go types of the published types that need no document.
 var valueTypes = map[string]string{
 	"Time": "value.Time", "MicroTime": "value.MicroTime", "Duration": "value.Duration",
-	"Quantity": "value.Quantity", "IntOrString": "value.IntOrString", "RawExtension": "value.Raw",
+	"Quantity": "value.Quantity", "IntOrString": "value.IntOrString", "RawExtension": "value.Raw", "JSON": "value.Raw",
 }
 
 // declaration translates the schema of a named type.
@@ -163,7 +163,7 @@ func (p *goTypes) shapeOf(t *model.Type, s *schema.Schema) (shape, error) {
 		t, s = target, target.Schema
 	}
 	switch name := builtinOf(s); {
-	case name == "RawExtension":
+	case name == "RawExtension" || name == "JSON":
 		return shapeNilable, nil
 	case name == "Quantity":
 		return shapeScalar, nil

@@ -70,13 +70,16 @@ func factMember(r row, suffix string) member {
 			}
 		}
 	}
-	if elem == "meta/v1.FieldsV1" || strings.HasSuffix(elem, ".JSON") {
+	switch {
+	case elem == "meta/v1.FieldsV1":
 		elem = "raw"
+	case strings.HasSuffix(elem, ".JSON"):
+		elem = "json"
 	}
 	named := strings.Contains(elem, ".")
 	f.shape = prefix + dir(elem, suffix)
 	// The presence follows from how Go encodes a zero value.
-	structure := prefix == "" && (named || slices.Contains([]string{"time", "microtime", "quantity", "intorstring", "raw"}, elem))
+	structure := prefix == "" && (named || slices.Contains([]string{"time", "microtime", "quantity", "intorstring", "raw", "json"}, elem))
 	switch {
 	case pointer && prefix == "":
 		f.presence = "explicit"
@@ -152,8 +155,8 @@ func shape(t *model.Type, s *schema.Schema) string {
 		return "[]" + shape(t, s.Items)
 	case s.Additional != nil:
 		return "map[string]" + shape(t, s.Additional)
-	case s.PreserveAny && s.BinaryForm == "raw":
-		return "raw"
+	case s.PreserveAny && slices.Contains([]string{"raw", "json"}, s.BinaryForm):
+		return s.BinaryForm
 	case s.Objects != "": // the facts give the Go type, which is named after both
 		return target(t, s.Objects) + "Or" + map[string]string{"object-or-list": "Array", "object-or-boolean": "Bool", "object-or-strings": "StringArray"}[s.BinaryForm]
 	case s.PreserveAny:

@@ -122,9 +122,14 @@ func (o *openAPI) refer(ref foreign.Place, out mapping) {
 	case shared && format != "":
 		out.text("type", "string", line)
 		out.text("format", format, line)
-	case shared && (last == "RawExtension" || last == "FieldsV1" || last == "Patch"), strings.HasSuffix(component, ".JSON"):
+	case shared && (last == "RawExtension" || last == "FieldsV1" || last == "Patch"):
 		out.yes("x-cluster-preserve-unknown-fields", line)
 		out.text("x-cluster-binary-form", "raw", line)
+	case strings.HasSuffix(component, ".JSON"):
+		out.yes("x-cluster-preserve-unknown-fields", line)
+		out.text("x-cluster-binary-form", "json", line)
+	case anyJSON(o.schemas.At(component)):
+		out.yes("x-cluster-preserve-unknown-fields", line)
 	default:
 		dir, name := o.typeOf(component)
 		if dir == "" {
@@ -134,6 +139,15 @@ func (o *openAPI) refer(ref foreign.Place, out mapping) {
 		out.text("$ref", "/"+dir+"/"+name, line)
 		o.due = append(o.due, component)
 	}
+}
+
+// anyJSON reports whether a component says nothing of its values, but for people.
+func anyJSON(component foreign.Place) bool {
+	any := component.Here()
+	component.Each(func(key string, _, _ foreign.Place) {
+		any = any && (key == "description" || key == "title")
+	})
+	return any
 }
 
 // component makes the document of a type, unless it is a built-in one of the project.
