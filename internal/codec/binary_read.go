@@ -37,20 +37,27 @@ var (
 //
 // An error describes the mistake in the data.
 func (b *BinaryCodec) Decode(typ schema.Ref, data []byte) ([]byte, error) {
+	text, _, err := b.DecodeKnown(typ, data)
+	return text, err
+}
+
+// DecodeKnown is Decode that also reports whether fields with unknown numbers were left out.
+func (b *BinaryCodec) DecodeKnown(typ schema.Ref, data []byte) (text []byte, less bool, err error) {
 	if t := b.typeOf(typ); t == nil || t.Kind != schema.Object {
-		return nil, fmt.Errorf("type %d of the table has no message of its own: only objects have", typ)
+		return nil, false, fmt.Errorf("type %d of the table has no message of its own: only objects have", typ)
 	}
 	r := reader{BinaryCodec: b, data: data, max: len(data)*growth + growthGrace, out: make([]byte, 0, len(data)*2+64), fields: make([]memberAt, 0, 64)}
 	if err := r.object(typ, []wireField{{end: len(data)}}, 0); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return r.out, nil
+	return r.out, r.less, nil
 }
 
 // reader is one call of Decode.
 type reader struct {
 	*BinaryCodec
 	data   []byte
+	less   bool // a field with an unknown number was left out
 	out    []byte
 	max    int         // length of out
 	fields []memberAt  // a stack: one frame per message being read
@@ -130,6 +137,7 @@ func (r *reader) collect(p *plan, outer uint32, part wireField) error {
 		n := p.find(outer, f.number)
 		switch {
 		case n == nil:
+			r.less = true
 		case n.member >= 0:
 			r.fields = append(r.fields, memberAt{n.member, f})
 		case f.wire != wireBytes:

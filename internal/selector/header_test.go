@@ -68,3 +68,28 @@ func TestCheckHeader(t *testing.T) {
 		}
 	}
 }
+
+func TestIncomplete(t *testing.T) {
+	for name, object := range map[string]string{"bare": `{}`, "full": `{"metadata":{"labels":{"a":"1","b":""}},"spec":{"nodeName":"x"}}`} {
+		whole := header(t, object, pods())
+		marked := Incomplete(append([]byte(nil), whole...))
+		if IsIncomplete(whole) || !IsIncomplete(marked) {
+			t.Errorf("%s: the whole header is marked: %v, the marked one %v", name, IsIncomplete(whole), IsIncomplete(marked))
+		}
+		for _, q := range [][2]string{{"a=1", ""}, {"", "spec.nodeName=x"}, {"!c", "spec.nodeName!=x"}} {
+			s, err := parsed(q[0], q[1], pods())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Matches("pods/default/p", whole) != s.Matches("pods/default/p", marked) {
+				t.Errorf("%s: %v decides by the mark", name, q)
+			}
+		}
+		for n := range whole {
+			IsIncomplete(whole[:n]) // of a damaged header: any answer
+		}
+	}
+	if IsIncomplete(nil) {
+		t.Error("no header is marked")
+	}
+}

@@ -18,6 +18,7 @@ import (
 //	         per label, sorted by key: uvarint length, key, uvarint length, value
 //	uvarint  number of fields
 //	         per field, in the order of slots: uvarint length, value
+//	a byte 1 if parts of the object were left out (Incomplete), else nothing
 //
 // A field that the object does not have is written with its default, so the reader needs
 // no schema. New selectable fields are added at the end of api.Resource.Selectable:
@@ -56,6 +57,23 @@ func AppendMeta(dst []byte, obj document.Value, fields []api.Selectable) []byte 
 		dst = appendField(dst, value, f.Default)
 	})
 	return dst
+}
+
+// The header of an object that was read without parts that only another release knows ends with this byte.
+const incomplete = 1
+
+// Incomplete marks a header: its object was read without parts that only another release knows.
+func Incomplete(meta []byte) []byte { return append(meta, incomplete) }
+
+// IsIncomplete reports whether a header is marked by Incomplete.
+func IsIncomplete(meta []byte) bool {
+	r := reader{rest: meta}
+	r.number()
+	r.block()
+	for n := r.number(); n > 0 && !r.bad; n-- {
+		r.text()
+	}
+	return !r.bad && len(r.rest) > 0
 }
 
 func appendLabels(dst []byte, labels document.Value) []byte {

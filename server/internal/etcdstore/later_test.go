@@ -80,3 +80,46 @@ func TestFieldsOfLaterReleases(t *testing.T) {
 		t.Errorf("a second update as it is writes: %v %v", r, err)
 	}
 }
+
+// TestPartsOfLaterReleases: an update that would lose what an object needs, since only a later release knows that
+// part, is refused as by kube-apiserver 1.25. The state of the object and its end are not.
+func TestPartsOfLaterReleases(t *testing.T) {
+	url := harness.Etcd(t)
+	s := harness.Start(t, func(c *server.Config) { harness.OnEtcd(c, url, "/registry") })
+	const pods, place = "/api/v1/namespaces/default/pods", "/registry/pods/default/a"
+	s.Post("/api/v1/namespaces/default/serviceaccounts", `{"metadata":{"name":"default"}}`)
+	s.Post(pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"e","valueFrom":{"configMapKeyRef":{"name":"later","key":"k"}}}],"lifecycle":{"preStop":{"httpGet":{"path":"/slowly","port":80}}}}]}}`).Expect(t, 201, "")
+	etcd := client(t, url)
+	value := func() []byte {
+		t.Helper()
+		answer, err := etcd.Get(t.Context(), place)
+		if err != nil || len(answer.Kvs) != 1 {
+			t.Fatal(answer, err)
+		}
+		return answer.Kvs[0].Value
+	}
+	later := value()
+	path := bytes.Index(later, []byte("/slowly"))
+	later[path-4] = 4<<3 | 2 // the handler's field 4, which 1.25 lacks, has what field 2 had
+	name := bytes.Index(later, []byte("\x0a\x05later"))
+	later[name-4] = 5<<3 | 2 // and the variable's field 5, what field 3 had
+	if _, err := etcd.Put(t.Context(), place, string(later)); err != nil {
+		t.Fatal(err)
+	}
+	read := s.Get(pods + "/a")
+	read.Expect(t, 200, "")
+	refused := [][]byte{[]byte("lifecycle.preStop: Required value: must specify a handler type"), []byte("env[0].valueFrom: Invalid value")}
+	for name, answer := range map[string]harness.Reply{
+		"update":      s.Send("PUT", pods+"/a", "application/json", read.Body),
+		"merge patch": s.Send("PATCH", pods+"/a", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`)),
+	} {
+		if answer.Code != 422 || !bytes.Contains(answer.Body, refused[0]) || !bytes.Contains(answer.Body, refused[1]) {
+			t.Errorf("%s: %d %s", name, answer.Code, answer.Body)
+		}
+	}
+	if got := value(); !bytes.Equal(got, later) {
+		t.Errorf("the value is %q, want %q", got, later)
+	}
+	s.Send("PATCH", pods+"/a/status", "application/merge-patch+json", []byte(`{"status":{"phase":"Running"}}`)).Expect(t, 200, "")
+	s.Send("DELETE", pods+"/a?gracePeriodSeconds=0", "", nil).Expect(t, 200, "")
+}

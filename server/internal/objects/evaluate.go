@@ -3,13 +3,16 @@ package objects
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/stored"
@@ -264,6 +267,7 @@ func (e *Evaluation) check() error {
 // validate refuses an object that breaks rules.
 func (e *Evaluation) validate() error {
 	of, old := e.judged()
+	of.incomplete = e.current != nil && selector.IsIncomplete(e.current.Meta)
 	if err := e.wrongType(of, old); err != nil {
 		return err
 	}
@@ -277,6 +281,15 @@ func (e *Evaluation) validate() error {
 	e.serveFields(of, causes)
 	causes = e.withWritten(causes)
 	return of.Row.Invalid(e.obj.Get("metadata").Get("name").Text(), causes)
+}
+
+// metadataLast drops causes in metadata when there are others.
+func metadataLast(causes []schema.Cause) []schema.Cause {
+	i := slices.IndexFunc(causes, func(c schema.Cause) bool { return strings.HasPrefix(c.Field, "metadata.") })
+	if i > 0 {
+		return causes[:i]
+	}
+	return causes
 }
 
 // serveFields gives causes in a judged object the paths of the version of the write.

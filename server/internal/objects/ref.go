@@ -12,6 +12,9 @@ type Ref struct {
 	Namespace string       // "" for cluster-scoped resources and for all namespaces
 	Name      string       // "" for collections, and for objects whose name is generated
 	written   *catalog.Row // the version of the write, if Row is the storage version instead; else nil
+
+	// The stored object was read without parts that only another release knows.
+	incomplete bool
 }
 
 // subName is the name of the subresource, "" for the object itself.

@@ -54,6 +54,7 @@ func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cau
 			}
 			forgiven = len(v.state) < all
 		}
+		v.state = append(v.state, t.lacking(obj, v.state)...)
 	}
 	v.change = document.ValidateUpdate(obj, old, &res.GV.Validation)
 	v.rules = v.brokenRules(old)
@@ -63,15 +64,6 @@ func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cau
 	wrong := v // on the heap, which a valid object does not need
 	wrong.forgiveMetadata()
 	return wrong.ordered(checks), forgiven
-}
-
-// metadataLast drops causes in metadata when there are others.
-func metadataLast(causes []schema.Cause) []schema.Cause {
-	i := slices.IndexFunc(causes, func(c schema.Cause) bool { return strings.HasPrefix(c.Field, "metadata.") })
-	if i > 0 {
-		return causes[:i]
-	}
-	return causes
 }
 
 // validation is the causes of an object, by their source.

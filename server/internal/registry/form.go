@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/stored"
@@ -32,7 +33,7 @@ type Form struct {
 
 // Reading is a fingerprint of how values are read. It changes with a release that reads values in another
 // way, which makes replicas of before anew.
-const Reading = "-2"
+const Reading = "-3"
 
 // New makes the form of the objects of a catalog, which has the built-in kinds already.
 func New(rows *catalog.Catalog) *Form {
@@ -222,9 +223,9 @@ func (k *kind) decode(t *catalog.Type, at named, data []byte) (store.Value, erro
 	case o.kind != row.Kind:
 		return store.Value{}, fmt.Errorf("it is a %q, not a %s; remove it", o.kind, row.Kind)
 	}
-	text := o.content
+	text, less := o.content, false
 	if o.binary {
-		if text, err = k.binary(row, older).Decode(row.Type, text); err != nil {
+		if text, less, err = k.binary(row, older).DecodeKnown(row.Type, text); err != nil {
 			return store.Value{}, err
 		}
 	}
@@ -233,7 +234,11 @@ func (k *kind) decode(t *catalog.Type, at named, data []byte) (store.Value, erro
 			return store.Value{}, err
 		}
 	}
-	return seal(t.Stored, row, at, text)
+	v, err := seal(t.Stored, row, at, text)
+	if less && err == nil {
+		v.Meta = selector.Incomplete(v.Meta)
+	}
+	return v, err
 }
 
 // Last makes the final value of a key that is deleted, of its last entry.
