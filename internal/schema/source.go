@@ -25,6 +25,18 @@ type References struct {
 	Kind, OnMissing, OnDelete string
 }
 
+// Lifecycle says in which releases of an API a part of its documents is there.
+type Lifecycle struct {
+	Since string // the first release with it; "" for all
+	Until string // the first release without it; "" for none
+}
+
+// Has reports whether a part is there in one of all releases, which are in their order.
+func (l Lifecycle) Has(all []string, release string) bool {
+	now := slices.Index(all, release)
+	return (l.Since == "" || now >= slices.Index(all, l.Since)) && (l.Until == "" || now < slices.Index(all, l.Until))
+}
+
 // Schema is one JSON Schema object before references are resolved. The loader of the
 // generator and the reader of custom resource definitions both make it; Compile turns it
 // into table rows.
@@ -40,6 +52,7 @@ type Schema struct {
 	Items       *Schema
 	Additional  *Schema    // additionalProperties: the values of a map
 	Defs        []Property // $defs, named types of the same document
+	Absent      []AbsentField
 
 	Enum             []string
 	Default          []byte // JSON text; nil for none
@@ -118,7 +131,8 @@ type Schema struct {
 	ReadOnly   bool // what clients send is dropped, an update keeps the value: only hooks set it
 	WriteOnly  bool // for hooks: neither stored nor shown
 
-	RenamedFrom []string // x-cluster-renamed-from: names of the field in other versions of the kind
+	Lifecycle   Lifecycle // x-cluster-lifecycle
+	RenamedFrom []string  // x-cluster-renamed-from: names of the field in other versions of the kind
 }
 
 // WireNumber is the number of a field in the binary form of an object, inside an embedded
@@ -132,6 +146,14 @@ func (n WireNumber) String() string {
 		text = fmt.Sprint(outer&MostOuter) + "." + text
 	}
 	return text
+}
+
+// AbsentField is the place of a field that the release of the documents lacks: its number stays its own.
+type AbsentField struct {
+	Name                string
+	Before              int  // the index in Schema.Properties that the field is before
+	OneOf               bool // Schema.OneOf has it in other releases
+	Binary, BinaryOuter int  // as in Schema
 }
 
 // Property is a named schema.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,8 @@ Each is one of
     a file                   custom resource definitions, or an OpenAPI 3 document
     https://host:6443        a running server, with --kubeconfig
 
+With --from and --to the sides are two releases of documents with a history (openapi/releases.yaml).
+
 It ends with 0 if nothing breaks, 1 if something does, 2 if a side cannot be read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rules {
@@ -59,6 +62,8 @@ It ends with 0 if nothing breaks, 1 if something does, 2 if a side cannot be rea
 	c.Flags().StringVar(&g.release, "release", "", "version that the new side will have; the next minor one after the old side")
 	c.Flags().StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig with the credentials for servers")
 	c.Flags().StringVar(&g.context, "context", "", "context of the kubeconfig")
+	c.Flags().StringVar(&g.from, "from", "", "release of the documents that is the old side; the usual one with --to alone")
+	c.Flags().StringVar(&g.to, "to", "", "release of the documents that is the new side; the usual one with --from alone")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules")
 	return c
 }
@@ -71,12 +76,12 @@ func twoSides(_ *cobra.Command, sides []string) error {
 }
 
 // gate is a comparison with its options.
-type gate struct{ root, format, config, release, kubeconfig, context string }
+type gate struct{ root, format, config, release, kubeconfig, context, from, to string }
 
 // compare compares two sides and writes the report.
 func (g gate) compare(out io.Writer, sides []string) error {
 	source := compat.Source{Root: g.root, Kubeconfig: g.kubeconfig, Context: g.context, Now: time.Now().UTC()}
-	report, err := compareSides(source, sides, g.config, g.release)
+	report, err := g.report(source, sides)
 	if err != nil {
 		return err
 	}
@@ -87,6 +92,28 @@ func (g gate) compare(out io.Writer, sides []string) error {
 		return verdict{errors.New("the new side breaks the old one: take the changes back, or make them in a new version")}
 	}
 	return nil
+}
+
+func (g gate) report(source compat.Source, sides []string) (*compat.Report, error) {
+	switch {
+	case g.from == "" && g.to == "":
+		return compareSides(source, sides, g.config, g.release)
+	case len(sides) > 0:
+		return nil, fmt.Errorf("--from and --to name both sides: remove %q", sides)
+	}
+	config, err := readConfig(source.Root, g.config, "compat.yaml")
+	if err != nil {
+		return nil, err
+	}
+	old, err := source.At(g.from)
+	if err != nil {
+		return nil, err
+	}
+	now, err := source.At(g.to)
+	if err != nil {
+		return nil, err
+	}
+	return compat.Compare(old, now, compat.Options{Config: config, Release: cmp.Or(g.release, now.Release.Version), Now: source.Now}), nil
 }
 
 // readConfig reads the configuration of the gate or of lint: a named file, or the usual one if

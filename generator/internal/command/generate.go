@@ -20,6 +20,9 @@ import (
 func generate(root string, all map[string][]emitter, out io.Writer) error {
 	start := time.Now()
 	m, err := load.Load(root)
+	if err == nil {
+		err = load.OtherReleases(root, m)
+	}
 	if err != nil {
 		return err
 	}

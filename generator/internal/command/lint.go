@@ -21,6 +21,9 @@ func newLint(root string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			m, err := load.Load(root)
+			if err == nil {
+				err = load.OtherReleases(root, m)
+			}
 			if err != nil {
 				return reported(out, format, "capstan-gen lint", err)
 			}

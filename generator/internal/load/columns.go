@@ -56,6 +56,7 @@ func (d *documents) columnKeys(c *model.Column) map[string]func(node) {
 	return map[string]func(node){
 		"name": d.text(&c.Name), "type": d.text(&c.Type), "format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
 		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "shows": d.text(&c.Shows), "absent": d.text(&c.Absent), "orders": d.boolean(&c.Orders),
+		"lifecycle": d.readLifecycle(new(schema.Lifecycle)), // present has applied it
 	}
 }
 

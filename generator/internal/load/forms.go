@@ -39,7 +39,7 @@ type form struct {
 var partNames = []string{"#/$defs/part", "#/$defs/restriction"}
 
 // formNames are the sorts of documents.
-var formNames = []string{"schema", "version", "profile", "promises"}
+var formNames = []string{"schema", "version", "profile", "promises", "releases"}
 
 // forms are compiled once, by their names.
 var forms = sync.OnceValues(func() (map[string]*form, error) {
@@ -71,7 +71,9 @@ func readForm(name string, schemas *form) (*form, error) {
 		if err := yaml.Unmarshal(schemas.text, &other); err != nil {
 			return nil, err
 		}
-		setChild(childOf(root, "$defs"), "check", childOf(childOf(other.Content[0], "$defs"), "check"))
+		for _, shared := range []string{"check", "lifecycle"} {
+			setChild(childOf(root, "$defs"), shared, childOf(childOf(other.Content[0], "$defs"), shared))
+		}
 	}
 	addEnums(root)
 	var b bytes.Buffer

@@ -68,6 +68,7 @@ func (d *documents) documentKeys(gv *model.GroupVersion) map[string]func(node) {
 func (d *documents) groupKeys(gv *model.GroupVersion, listed *bool) map[string]func(node) {
 	return map[string]func(node){
 		"listed": d.boolean(listed), "imported": d.boolean(&gv.Imported), "name": d.text(&gv.Group), "stability": d.text(&gv.Stability),
+		"lifecycle":     d.readLifecycle(&gv.Lifecycle),
 		"groupPriority": d.integer(&gv.GroupPriority), "versionPriority": d.integer(&gv.VersionPriority),
 	}
 }

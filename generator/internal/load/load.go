@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,11 +18,18 @@ import (
 // version. The error joins one *schema.Error per mistake.
 func Load(root string) (*model.Model, error) { return With(root, nil) }
 
+// At is Load for a release of the documents (openapi/releases.yaml).
+func At(root, release string) (*model.Model, error) {
+	d := newDocuments(root)
+	d.readAll(release)
+	return d.finish()
+}
+
 // With loads the documents below root with new or changed ones, by their names.
 func With(root string, files map[string][]byte) (*model.Model, error) {
 	d := newDocuments(root)
 	d.changed = files
-	d.readAll()
+	d.readAll("")
 	return d.finish()
 }
 
@@ -29,7 +37,7 @@ func newDocuments(root string) *documents {
 	return &documents{
 		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}, inner: map[*schema.Schema][]innerMessage{},
 			files: map[*yaml.Node]string{}},
-		model: &model.Model{}, groups: map[string]*model.GroupVersion{}, moved: map[*schema.Schema]bool{}, types: map[string]*model.Type{},
+		model: &model.Model{}, absent: map[string]bool{}, groups: map[string]*model.GroupVersion{}, moved: map[*schema.Schema]bool{}, types: map[string]*model.Type{},
 	}
 }
 
@@ -49,6 +57,7 @@ type documents struct {
 	reader
 	model   *model.Model
 	groups  map[string]*model.GroupVersion // by directory
+	absent  map[string]bool                // group versions that the release lacks, by directory
 	types   map[string]*model.Type         // by ID
 	links   []link
 	readers []reading
@@ -64,22 +73,21 @@ type link struct {
 	to   **model.Type
 }
 
-func (d *documents) readAll() {
+// readAll reads all documents for a release, "" for the usual one.
+func (d *documents) readAll(release string) {
 	d.openModule()
+	if d.openReleases(release); len(d.errs) > 0 {
+		return // nothing can be said of any release
+	}
+	d.model.Releases = d.releases
 	p := d.profile("openapi/profile.yaml")
 	d.model.Profile, d.model.Module, d.model.Hooks = p, d.module, d.module != "" && d.hooks()
 	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord,
 		"<extensionPrefix>", p.ExtensionPrefix)
 	referred := newReferred()
-	for _, name := range d.list("schemas", "schemas/examples") {
-		if n, text, ok := d.file(name); ok && d.own(name) {
-			referred.scan(text)
-			d.schemaFile(name, n)
-		}
-	}
 	for _, name := range d.list("openapi", "openapi/released") {
 		switch name {
-		case "openapi/profile.yaml":
+		case "openapi/profile.yaml", releasesFile:
 			continue
 		case "openapi/promises.yaml":
 			d.model.Promises = d.promises(name)
@@ -88,6 +96,17 @@ func (d *documents) readAll() {
 		if n, text, ok := d.file(name); ok && d.own(name) {
 			referred.scan(text)
 			d.groupFile(name, n, text)
+		} else if !ok {
+			d.absent[strings.TrimSuffix(strings.TrimPrefix(name, "openapi/"), ".yaml")] = true
+		}
+	}
+	for _, name := range d.list("schemas", "schemas/examples") {
+		if d.absent[strings.TrimPrefix(path.Dir(name), "schemas/")] {
+			continue
+		}
+		if n, text, ok := d.file(name); ok && d.own(name) {
+			referred.scan(text)
+			d.schemaFile(name, n)
 		}
 	}
 	if len(d.groups)+len(d.errs) == 0 {

@@ -15,20 +15,22 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // reader reads YAML documents and gathers the mistakes in them.
 type reader struct {
-	root    string
-	module  string            // the import path of a module on top of the built-in groups; "" for these themselves
-	names   *strings.Replacer // of the profile: <groupSuffix> and so on
-	places  map[*schema.Schema]map[string]schema.Position
-	inner   map[*schema.Schema][]innerMessage
-	files   map[*yaml.Node]string // of nodes merged into another document
-	changed map[string][]byte     // documents in place of those below root
-	errs    []*schema.Error
-	size    int64 // of the documents so far
+	root     string
+	module   string            // the import path of a module on top of the built-in groups; "" for these themselves
+	names    *strings.Replacer // of the profile: <groupSuffix> and so on
+	places   map[*schema.Schema]map[string]schema.Position
+	inner    map[*schema.Schema][]innerMessage
+	files    map[*yaml.Node]string // of nodes merged into another document
+	changed  map[string][]byte     // documents in place of those below root
+	releases model.Releases
+	errs     []*schema.Error
+	size     int64 // of the documents so far
 }
 
 func (r *reader) fail(pos schema.Position, fix, format string, args ...any) {
@@ -118,7 +120,9 @@ func (r *reader) file(name string) (n node, text []byte, ok bool) {
 	if r.names != nil {
 		text = []byte(r.names.Replace(string(text)))
 	}
-	n, ok = r.parse(name, text)
+	if n, ok = r.parse(name, text); ok {
+		n, ok = r.present(n, text)
+	}
 	return n, text, ok
 }
 

@@ -96,13 +96,21 @@ func (r *reader) placeInner(s *schema.Schema) {
 				name, _, _ = strings.Cut(name, ":")
 				m.members = append(m.members, name)
 			}
+			for _, f := range s.Absent {
+				if f.OneOf {
+					m.members = append(m.members, f.Name)
+				}
+			}
 		}
 		if len(m.members) == 0 {
 			r.fail(m.pos, "name members of the object, or add x-cluster-one-of", "the inner message has no members")
 		}
 		for _, name := range m.members {
 			i := slices.IndexFunc(s.Properties, func(p schema.Property) bool { return p.Name == name })
+			gone := slices.IndexFunc(s.Absent, func(f schema.AbsentField) bool { return f.Name == name })
 			switch {
+			case gone >= 0:
+				s.Absent[gone].BinaryOuter = m.number
 			case i < 0:
 				r.fail(m.pos, "declare the property or drop it", "x-cluster-binary-outer names %q, which is not a property", name)
 			case s.Properties[i].Schema.BinaryOuter != 0:
@@ -114,24 +122,50 @@ func (r *reader) placeInner(s *schema.Schema) {
 	}
 }
 
+// absentFields are the places of the properties that the release lacks.
+func (r *reader) absentFields(n node) (all []schema.AbsentField) {
+	there := 0
+	for _, e := range entriesOf(n) {
+		if !isAbsent(e.value) {
+			there++
+			continue
+		}
+		f := schema.AbsentField{Name: e.key, Before: there, OneOf: e.value.Tag == absentOneOf}
+		if number, ok := valueOf(e.value, "x-cluster-binary"); ok {
+			r.binaryNumber(&f.Binary)(number)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
 // numberFields numbers the fields without a binary number: each has the number after the
 // highest of the fields before it in the same message, so that a field at the end takes
 // an unused one.
 func numberFields(s *schema.Schema) {
 	last := map[int]int{} // by the number of the inner message, 0 for the object's own
-	for _, p := range s.Properties {
-		f := p.Schema
-		numberFields(f)
-		if f.Binary == 0 && s.Binary != noNumber {
-			f.Binary = numberAfter(last[f.BinaryOuter])
-			for slices.Contains(s.Reserved, schema.WireNumber{Outer: f.BinaryOuter, Number: f.Binary}) {
-				f.Binary = numberAfter(f.Binary)
+	number := func(binary *int, inner int) {
+		if *binary == 0 && s.Binary != noNumber {
+			*binary = numberAfter(last[inner])
+			for slices.Contains(s.Reserved, schema.WireNumber{Outer: inner, Number: *binary}) {
+				*binary = numberAfter(*binary)
 			}
 		}
-		last[f.BinaryOuter] = max(last[f.BinaryOuter], f.Binary)
-		for outer := f.BinaryOuter; outer != 0; outer >>= schema.OuterBits {
+		last[inner] = max(last[inner], *binary)
+		for outer := inner; outer != 0; outer >>= schema.OuterBits {
 			around := outer >> schema.OuterBits
 			last[around] = max(last[around], outer&schema.MostOuter)
+		}
+	}
+	absent := s.Absent
+	for i := range len(s.Properties) + 1 {
+		for ; len(absent) > 0 && absent[0].Before == i; absent = absent[1:] {
+			number(&absent[0].Binary, absent[0].BinaryOuter)
+		}
+		if i < len(s.Properties) {
+			f := s.Properties[i].Schema
+			numberFields(f)
+			number(&f.Binary, f.BinaryOuter)
 		}
 	}
 	for _, p := range s.Properties {

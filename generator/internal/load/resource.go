@@ -10,6 +10,7 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // allVerbs are the verbs that a resource may have.
@@ -103,6 +104,7 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "metadataLast": d.boolean(&res.MetadataLast), "anyFinalizer": d.boolean(&res.AnyFinalizer),
 		"keeps": d.texts(&res.Keeps), "carries": d.texts(&res.Carries),
 		"hiddenAnnotations": d.texts(&res.HiddenAnnotations),
+		"lifecycle":         d.readLifecycle(&res.Lifecycle),
 		"deprecated":        func(n node) { d.object(n, d.deprecatedKeys(res)) },
 	}
 }
@@ -233,13 +235,14 @@ func (d *documents) subresourceKeys(sub *model.Subresource, gv *model.GroupVersi
 		"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.texts(&sub.Verbs), "schema": d.text(ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
 		"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
 		"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned), "missingAs": d.text(&sub.MissingAs),
-		"action": d.action(&sub.Action, gv),
+		"action": d.action(&sub.Action, gv), "lifecycle": d.readLifecycle(&sub.Lifecycle),
 	}
 }
 
 func (d *documents) selectableKeys(f *model.Selectable) map[string]func(node) {
 	return map[string]func(node){"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default),
-		"aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never)}
+		"aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
+		"lifecycle": d.readLifecycle(new(schema.Lifecycle))} // present has applied it
 }
 
 // selectable reads a list of selectable fields: names alone, or names with more.

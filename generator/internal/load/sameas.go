@@ -84,34 +84,34 @@ func (d *documents) otherType(at, own node) (node, bool) {
 
 // merge changes a mapping as a JSON merge patch does: null takes a key away, mappings are
 // merged, any other value replaces the old one. The nodes of both keep their positions.
-func (d *documents) merge(base, patch node) node {
+func (r *reader) merge(base, patch node) node {
 	said := map[string]entry{}
-	for _, e := range d.entries(patch) {
+	for _, e := range r.entries(patch) {
 		said[e.key] = e
 	}
 	m := base.with(&yaml.Node{Kind: yaml.MappingNode, Line: base.Line})
 	add := func(key, value node) {
-		d.files[key.Node], d.files[value.Node] = key.file, value.file
+		r.files[key.Node], r.files[value.Node] = key.file, value.file
 		m.Content = append(m.Content, key.Node, value.Node)
 	}
-	for _, e := range d.entries(base) {
+	for _, e := range r.entries(base) {
 		p, ok := said[e.key]
 		switch delete(said, e.key); {
-		case !ok:
+		case !ok, isAbsent(e.value): // the release lacks it, in this document too
 			add(e.at, e.value)
 		case p.value.Tag == "!!null":
 		case p.value.Kind == yaml.MappingNode && e.value.Kind == yaml.MappingNode:
-			add(e.at, d.merge(e.value, p.value))
+			add(e.at, r.merge(e.value, p.value))
 		default:
 			add(p.at, p.value)
 		}
 	}
-	for _, e := range d.entries(patch) {
+	for _, e := range r.entries(patch) {
 		if _, left := said[e.key]; !left {
 			continue
 		}
 		if e.value.Tag == "!!null" {
-			d.fail(e.at.pos(), "drop it", "there is no %s to take away", e.key)
+			r.fail(e.at.pos(), "drop it", "there is no %s to take away", e.key)
 			continue
 		}
 		add(e.at, e.value)

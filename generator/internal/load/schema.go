@@ -49,6 +49,9 @@ func (r *reader) schema(n node) *schema.Schema {
 func (r *reader) properties(n node) []schema.Property {
 	var out []schema.Property
 	for _, e := range r.entries(n) {
+		if isAbsent(e.value) {
+			continue
+		}
 		out = append(out, schema.Property{Name: e.key, Pos: e.at.pos(), Schema: r.schema(e.value)})
 	}
 	return out
@@ -69,7 +72,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"description":          r.text(&s.Description),
 		"type":                 func(n node) { r.types(n, s, false) },
 		"format":               r.text(&s.Format),
-		"properties":           func(n node) { s.Properties = r.properties(n) },
+		"properties":           func(n node) { s.Properties, s.Absent = r.properties(n), r.absentFields(n) },
 		"required":             r.texts(&s.Required),
 		"items":                func(n node) { s.Items = r.schema(n) },
 		"additionalProperties": r.additional(s),
@@ -93,6 +96,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-go-name":                 r.text(&s.Goname),
 		"x-cluster-binary-form":             r.text(&s.BinaryForm),
 		"x-cluster-objects":                 r.text(&s.Objects),
+		"x-cluster-lifecycle":               r.readLifecycle(&s.Lifecycle),
 		"x-cluster-validate":                r.optionalBool(&s.Validate),
 		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
 		"x-cluster-gate-value":              r.text(&s.GateValue), "x-cluster-feature-gates": r.not(&s.Ungated),

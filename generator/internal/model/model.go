@@ -15,6 +15,14 @@ type Profile struct {
 	ExtensionPrefix string // "x-kubernetes-"
 }
 
+// Releases are those of an API, oldest first (openapi/releases.yaml). A project that names none has one state.
+type Releases struct {
+	All     []string
+	Default string            // the release that is read if none is asked for
+	Now     string            // the release of the model
+	Dates   map[string]string // of these releases and earlier ones, as 2026-11-28
+}
+
 // Nameless is the import path of a module without a go.mod, of which no code can be made.
 const Nameless = "."
 
@@ -24,6 +32,7 @@ const Nameless = "."
 // by name), so that emitting it twice gives equal bytes.
 type Model struct {
 	Profile       Profile
+	Releases      Releases
 	Module        string // the import path of another module that the documents are of; "" for this one
 	Hooks         bool   // the module has a package hooks with a type Hooks
 	GroupVersions []*GroupVersion
@@ -54,6 +63,7 @@ type GroupVersion struct {
 	Served          bool // has an openapi document
 	Unlisted        bool // not in discovery unless an operator turns it on
 	Imported        bool // names and types were those of another API before
+	Lifecycle       schema.Lifecycle
 	BuiltIn         bool // is there for references only: its code is that of this module, the documents are another's
 	Types           []*Type
 	Resources       []*Resource
@@ -74,6 +84,7 @@ type Type struct {
 // Resource is one entry of x-cluster-resources.
 type Resource struct {
 	Pos                 schema.Position
+	Lifecycle           schema.Lifecycle
 	GV                  *GroupVersion
 	Plural, Singular    string
 	Kind, ListKind      string
@@ -167,6 +178,7 @@ type Selectable struct {
 // Subresource is an endpoint below one object. Type is the body's, by default the
 // resource's own.
 type Subresource struct {
+	Lifecycle                              schema.Lifecycle
 	Pos                                    schema.Position
 	Name                                   string
 	Endpoint                               api.Endpoint

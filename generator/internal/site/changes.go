@@ -63,13 +63,66 @@ func (w *writer) changes(now time.Time) {
 		w.err = cmp.Or(w.err, err)
 		return
 	}
+	w.changesPage("changes.html", "Changes since "+c.Release.Version, "the documents of these pages", "make compat", c, w.model)
+}
+
+// releases adds a page for each step from one release of documents with a history to the next.
+func (w *writer) releases(now time.Time) {
+	source := compat.Source{Root: w.root, Now: now}
+	all := w.model.Releases.All
+	for i := 1; i < len(all) && w.err == nil; i++ {
+		c, after, err := stepOf(source, all[i-1], all[i])
+		if err != nil {
+			w.err = err
+			return
+		}
+		w.changesPage(stepPage(all[i-1], all[i]), titleOfStep(all[i-1], all[i]), "release "+all[i], "capstan-gen compat --from "+all[i-1]+" --to "+all[i], c, after)
+	}
+}
+
+// stepPage is the page of the step from one release to the next.
+func stepPage(from, to string) string { return "changes-" + from + "-" + to + ".html" }
+
+func titleOfStep(from, to string) string { return "Changes from " + from + " to " + to }
+
+// stepsOf are the pages of the steps from each of all releases to the next.
+func stepsOf(releases []string) (all []entry) {
+	for i, to := range releases {
+		if i > 0 {
+			from := releases[i-1]
+			all = append(all, entry{Page: stepPage(from, to), Title: titleOfStep(from, to)})
+		}
+	}
+	return all
+}
+
+// stepOf compares two releases of the documents.
+func stepOf(source compat.Source, from, to string) (c *comparedTo, after *model.Model, err error) {
+	old, err := source.At(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := source.At(to)
+	if err != nil {
+		return nil, nil, err
+	}
+	c = &comparedTo{Release: old.Release, Report: compat.Compare(old, now, compat.Options{Release: to, Now: source.Now})}
+	if c.before, err = load.At(source.Root, from); err == nil {
+		after, err = load.At(source.Root, to)
+	}
+	return c, after, err
+}
+
+// changesPage adds a page about two states of the documents.
+func (w *writer) changesPage(page, title, with, command string, c *comparedTo, after *model.Model) {
 	data := struct {
 		*comparedTo
-		Breaking []broken
-		Added    []addition
-	}{c, byRule(c.Report.Findings), w.added("changes.html", c.before)}
+		Title, With, Command string
+		Breaking             []broken
+		Added                []addition
+	}{c, title, with, command, byRule(c.Report.Findings), w.added(page, c.before, after)}
 	headings := []heading{{2, "breaking", "What breaks clients, or may"}, {2, "new", "New"}}
-	w.add("changes.html", "Changes since "+c.Release.Version, headings, w.render("changes.html", "changes", data))
+	w.add(page, title, headings, w.render(page, "changes", data))
 }
 
 // byRule groups findings by the promise that they break, the gravest first.
@@ -103,7 +156,7 @@ type newFields struct {
 }
 
 // added lists the additions, for a page.
-func (w *writer) added(page string, old *model.Model) (all []addition) {
+func (w *writer) added(page string, old, now *model.Model) (all []addition) {
 	types, resources, versions := model.TypesByID(old.GroupVersions), map[string]bool{}, map[string]bool{}
 	for _, gv := range old.GroupVersions {
 		versions[gv.Dir] = true
@@ -111,7 +164,7 @@ func (w *writer) added(page string, old *model.Model) (all []addition) {
 			resources[gv.Dir+" "+name] = true
 		}
 	}
-	for _, gv := range w.model.GroupVersions {
+	for _, gv := range now.GroupVersions {
 		if gv.BuiltIn {
 			continue
 		}

@@ -23,7 +23,8 @@ type contents struct {
 	Name     string // of the project, from the title of its README
 	Intro    []byte // Markdown: the text of the contents before the first part
 	Groups   []group
-	Released bool // there is a release to compare with
+	Released bool    // there is a release to compare with
+	Steps    []entry // the pages of the steps between releases of documents with a history
 
 	parts []part
 }
@@ -60,7 +61,7 @@ var further = []entry{
 
 // readContents finds the pages of a project: those that its contents name, or else all in docs/.
 func readContents(root string, m *model.Model) (*contents, error) {
-	c := &contents{Name: "API", Released: released(root)}
+	c := &contents{Name: "API", Released: released(root), Steps: stepsOf(m.Releases.All)}
 	if text, err := os.ReadFile(filepath.Join(root, "README.md")); err == nil {
 		c.Name = titleOf(text, c.Name)
 	}

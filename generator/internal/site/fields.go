@@ -98,6 +98,12 @@ func (w *writer) typeName(page string, t *model.Type, s *schema.Schema) typeName
 
 // linkTo is the name of a type, with the link from a page to its place.
 func (w *writer) linkTo(page string, target *model.Type) typeName {
+	if here := w.types[target.ID]; here != target { // of another release
+		if here == nil {
+			return typeName{Name: target.Name}
+		}
+		target = here
+	}
 	if w.homes[target] == page {
 		return typeName{Name: target.Name, Link: "#" + target.Name}
 	}
@@ -148,6 +154,8 @@ func (w *writer) rules(s *schema.Schema) (rules []string) {
 	text("is checked as", s.FormatCheck)
 	text("keys are checked as", s.KeyCheck)
 	text("only with the feature gate", s.FeatureGate)
+	text("there from release", s.Lifecycle.Since)
+	text("gone in release", s.Lifecycle.Until)
 	if len(s.Unique) > 0 {
 		say("elements differ in %s", strings.ReplaceAll(strings.Join(s.Unique, ", "), ".", "their value"))
 	}

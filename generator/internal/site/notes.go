@@ -33,7 +33,7 @@ func Notes(root, version string, day time.Time) (string, error) {
 	if moved := restored(c.before, w.model); moved != nil {
 		fmt.Fprintf(&b, "\n## For operators\n\n%s\n\nThe server's command `store migrate` rewrites stored objects while the server runs; until then each read converts them.\n", strings.Join(moved, "\n"))
 	}
-	added := w.added("", c.before)
+	added := w.added("", c.before, w.model)
 	if len(added) == 0 {
 		b.WriteString("\n## New\n\nNothing: no version, kind, operation or field.\n")
 		return b.String(), nil

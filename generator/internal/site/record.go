@@ -57,7 +57,7 @@ func Record(root string) ([]byte, error) {
 			r.Versions = append(r.Versions, recordedVersion{gv.Group, gv.Version, c.Release.Served[gv.Dir]})
 		}
 	}
-	for _, a := range w.added("", c.before) {
+	for _, a := range w.added("", c.before, w.model) {
 		r.Added = append(r.Added, recordAddition(&a))
 	}
 	for _, b := range byRule(c.Report.Findings) {

@@ -1,0 +1,31 @@
+package compat
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/capstan-dev/capstan/generator/internal/load"
+)
+
+// At is the surface of one release of the documents of the project (openapi/releases.yaml). Its deprecations are those
+// that the documents say, and its date and those of earlier releases too.
+func (s Source) At(release string) (*Surface, error) {
+	m, err := load.At(s.Root, release)
+	if err != nil {
+		return nil, err
+	}
+	if release = m.Releases.Now; release == "" {
+		return nil, errors.New("openapi/releases.yaml:1: the project names no releases; add it, with releases: a list of them, oldest first")
+	}
+	surface := surfaceOf(m)
+	surface.Name = "release " + release
+	known := &Release{Version: release, Date: cmp.Or(m.Releases.Dates[release], s.Now.Format(dateForm))}
+	for _, version := range sorted(m.Releases.Dates) {
+		if versionText(version) && known.before(version) || version == release {
+			continue
+		}
+		known.Earlier = append(known.Earlier, struct{ Version, Date string }{version, m.Releases.Dates[version]})
+	}
+	surface.Release = known
+	return surface, nil
+}
