@@ -43,6 +43,7 @@ type OnDelete string
 const (
 	DeleteRestricted OnDelete = "restrict"
 	DeleteOrphans    OnDelete = "orphan"
+	DeleteCascades   OnDelete = "cascade"
 )
 
 // Each visits the names in an object that the reference is about. Empty ones refer to nothing.

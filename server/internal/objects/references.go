@@ -69,19 +69,17 @@ func (e *Evaluation) checkReference(r *api.Reference, name document.Value) []sch
 	if row == nil || catalog.BadSegment(text) {
 		return e.missing(r, name, why)
 	}
-	namespace := ""
 	if row.Namespaced {
-		namespace = e.Namespace
-		why += " in the namespace " + namespace
+		why += " in the namespace " + e.Namespace
 	}
-	key := row.Key(namespace, text)
-	if key == e.stored.Row.Key(e.Namespace, e.obj.At("metadata", "name").Text()) {
+	key := e.keyOf(row, text)
+	if key == e.ownKey() {
 		return nil // to itself
 	}
 	if mark := referenceMark(key); r.OnDelete == api.DeleteRestricted && !slices.Contains(e.marks, mark) {
 		e.marks = append(e.marks, mark)
 	}
-	if r.Missing == api.MissingAllowed {
+	if r.Missing == api.MissingAllowed && r.OnDelete != api.DeleteCascades {
 		return nil
 	}
 	entry, err := e.s.store.Get(e.ctx, key)

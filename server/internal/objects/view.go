@@ -210,13 +210,17 @@ func (v *view) read(row *catalog.Row, e *store.Entry) (none document.Value, err 
 	return v.e.Keep(doc), nil
 }
 
-// checkOthers refuses a valid object that refers to missing ones, or else is wrong next to others.
+// checkOthers refuses a valid object that refers to missing ones, or else is wrong next to others. In between the object gets
+// the owners that it names.
 func (e *Evaluation) checkOthers() (err error) {
 	causes := e.checkReferences()
 	if e.broken != nil {
 		return e.broken
 	}
 	if len(causes) == 0 {
+		if err := e.keepOwners(); err != nil {
+			return err
+		}
 		if causes, err = e.checkInView(); err != nil || len(causes) == 0 {
 			return err
 		}
