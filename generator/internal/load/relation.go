@@ -141,7 +141,9 @@ func (w *relationWalk) add(s *schema.Schema, path []string) {
 		w.fail(r.Pos, "refer to a kind outside of namespaces", "%s of %s does not say the namespace of the %s: %s are outside of namespaces", dotted, w.res.Kind,
 			to.Kind, w.res.Plural)
 	case !own && r.OnDelete == string(api.DeleteRestricted):
-		w.fail(r.Pos, "write onDelete: orphan", "a reference cannot keep a %s, which is a kind of another API, from being deleted", to.Kind)
+		w.fail(r.Pos, "write onDelete: orphan or cascade", "a reference cannot keep a %s, which is a kind of another API, from being deleted", to.Kind)
+	case to.GV.Group == "" && to.Kind == "Event" && r.OnDelete == string(api.DeleteCascades):
+		w.fail(r.Pos, "write onDelete: orphan", "an Event owns nothing")
 	case own && r.OnDelete == string(api.DeleteRestricted) && w.res.StoredAs == nil:
 		to.Restricted = true
 	}
