@@ -65,6 +65,8 @@ var resourceRows = []row{
 	change("a hook refuses nothing any more", "", shop, "    hooks: [validate]\n", ""),
 	change("a hook warns", "", shop, "[validate]", "[validate, warn]"),
 	change("a hook looks at other objects", "W:resource-hook-changed", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [check]\n    reads: [Parcel]\n"),
+	change("a hook refuses deletes", "W:resource-hook-changed", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [checkDelete]\n"),
+	since("a hook refuses deletes no more", "", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [checkDelete]\n", "    kind: Parcel\n"),
 	since("a hook looks at other objects no more", "", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [check]\n    reads: [Parcel]\n", "    kind: Parcel\n"),
 
 	// References.

@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// relation is a field of a kind that names objects of another one, or a kind that its check hook reads.
+// relation is a field of a kind that names objects of another one, or a kind that its hooks read.
 type relation struct {
 	From, To *model.Resource
 	Field    string // "spec.depot", "spec.stops[].depot"; "" for the hook
@@ -28,7 +28,7 @@ func relationsOf(gv *model.GroupVersion) (all []relation) {
 				ref.OnDelete})
 		}
 		for _, read := range r.Reads {
-			all = append(all, relation{From: r, To: read.To, Words: "is read by the check hook"})
+			all = append(all, relation{From: r, To: read.To, Words: "is read by hooks"})
 		}
 	}
 	return all
@@ -114,10 +114,10 @@ func (w *writer) drawRelations(page string, gv *model.GroupVersion) template.HTM
 		w.box(&b, page, all[i].From, margin, left, (n+1)*rowHeight)
 		for k, r := range all[i : i+n] {
 			y := left + (k+1)*rowHeight + rowHeight/2
-			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, margin+12, y+4, html.EscapeString(cmp.Or(r.Field, "check hook")))
+			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, margin+12, y+4, html.EscapeString(cmp.Or(r.Field, "hooks")))
 			class := map[string]string{"": "reads", "restrict": "keeps", "orphan": "names", "cascade": "takes"}[r.OnDelete]
 			from, to, end := margin+boxWidth, margin+boxWidth+between, heights[r.To]
-			title := html.EscapeString(fmt.Sprintf("%s %s: %s; %s", r.From.Kind, cmp.Or(r.Field, "check hook"), r.To.Kind, r.Words))
+			title := html.EscapeString(fmt.Sprintf("%s %s: %s; %s", r.From.Kind, cmp.Or(r.Field, "hooks"), r.To.Kind, r.Words))
 			lines = append(lines, fmt.Sprintf(`<path class="%s" d="M%d %d C%d %d %d %d %d %d" marker-end="url(#arrow)"><title>%s</title></path>`, class,
 				from, y, from+between/2, y, to-between/2, end, to-2, end, title))
 		}
