@@ -1,8 +1,10 @@
 package objects
 
 import (
+	"bytes"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -52,8 +54,7 @@ func (e *Evaluation) owners(obj document.Value) (all []owner) {
 }
 
 // keepOwners brings the owner references into step. The entry of a name that the write does not change stays as it is, even
-// if it is that of an earlier object of this name: the collector is about to remove what that one owned. An owner that is being deleted gets no
-// entry, also not in place of one that the collector has just removed for it.
+// if it is that of an earlier object of this name: the collector is about to remove what that one owned.
 func (e *Evaluation) keepOwners() error {
 	now, before := e.owners(e.obj), e.owners(e.old)
 	if len(now)+len(before) == 0 {
@@ -65,35 +66,42 @@ func (e *Evaluation) keepOwners() error {
 		names := func(o owner) bool { return o.named(reference) }
 		return slices.ContainsFunc(before, names) && !slices.ContainsFunc(now, names) && hasOwner(old, reference.Get("uid").Text())
 	})
-	if list.Exists() && list.Len() == 0 {
-		meta.Remove("ownerReferences")
-	}
 	for _, o := range now {
-		if err := e.keepOwner(meta, o, slices.Contains(before, o)); err != nil {
+		var was document.Value
+		if slices.Contains(before, o) {
+			if is := o.entry(list); is.Exists() {
+				is.SetString("apiVersion", o.row.GV.APIVersion())
+				e.kept = append(e.kept, is.Get("uid").Text())
+				continue
+			}
+			was = o.entry(old)
+		}
+		if err := e.keepOwner(meta, o, was); err != nil {
 			return err
 		}
+	}
+	if list := meta.Get("ownerReferences"); list.Exists() && list.Len() == 0 {
+		meta.Remove("ownerReferences")
 	}
 	return nil
 }
 
-// keepOwner adds the entry of an owner, unless it is there.
-func (e *Evaluation) keepOwner(meta document.Value, o owner, known bool) error {
-	for _, reference := range meta.Get("ownerReferences").Elements() {
-		if known && o.named(reference) {
-			reference.SetString("apiVersion", o.row.GV.APIVersion())
-			e.kept = append(e.kept, reference.Get("uid").Text())
-			return nil
-		}
-	}
+// keepOwner adds the entry of an owner, if the owner is there and stays. An entry that the write removes (was) comes back, unless it is
+// a collector that removes it: when the owner leaves what it owns to itself, or when it goes and other owners remain.
+func (e *Evaluation) keepOwner(meta document.Value, o owner, was document.Value) error {
 	entry, err := e.s.store.Get(e.ctx, e.keyOf(o.row, o.name))
-	if errors.Is(err, store.ErrNotFound) || err == nil && ends(entry.Body) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	uid := UIDOf(entry.Body)
-	if hasOwner(meta.Get("ownerReferences"), uid) {
+	uid, list := "", meta.Get("ownerReferences")
+	if err == nil && !ends(entry.Body) {
+		uid = UIDOf(entry.Body)
+	}
+	orphans := err == nil && uid == "" && orphans(entry.Body)
+	switch {
+	case was.Exists() && !was.Get("uid").Equals(uid) && list.Len() == 0 && !orphans:
+		uid = was.Get("uid").Text()
+	case uid == "" || hasOwner(list, uid):
 		return nil
 	}
 	reference := meta.SetArray("ownerReferences").AppendObject()
@@ -103,6 +111,22 @@ func (e *Evaluation) keepOwner(meta document.Value, o owner, known bool) error {
 	reference.SetBool("blockOwnerDeletion", true) // a delete in the foreground waits for what it takes along
 	e.kept = append(e.kept, uid)
 	return nil
+}
+
+// entry is the entry of the owner among owner references.
+func (o owner) entry(references document.Value) document.Value {
+	for _, reference := range references.Elements() {
+		if o.named(reference) {
+			return reference
+		}
+	}
+	return document.Value{}
+}
+
+// orphans reports whether a stored object that is being deleted leaves what it owns to itself.
+func orphans(body []byte) bool {
+	finalizers, _ := document.Find(body, "metadata", "finalizers")
+	return bytes.Contains(finalizers, []byte(strconv.Quote(finalizerOrphan)))
 }
 
 // hasOwner reports whether owner references have a uid.

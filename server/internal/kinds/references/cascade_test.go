@@ -189,7 +189,7 @@ func TestCascadeHolds(t *testing.T) {
 	own := func() *api.API {
 		return harness.FleetAPI(nil, harness.RefersTo("depots", "Depot", "depot", api.MissingRefused, api.DeleteCascades))
 	}
-	const writers, each, depots = 6, 40, 3
+	const writers, each, depots = 6, 24, 3
 	harness.OnEachEngine(t, own, func(t *testing.T, servers []*harness.Server) {
 		var made, missing, removed atomic.Int32
 		harness.AtOnce(2*writers, func(w int) {
