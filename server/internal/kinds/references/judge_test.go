@@ -94,7 +94,7 @@ func (s *storm) unsettled() (left []string) {
 
 // judge follows the history of the store.
 func (s *storm) judge() {
-	running := s.members[0].Load().running
+	running := s.members[0].running
 	state, changes := map[string]*place{}, 0
 	_, err := running.Store.Changes(s.t.Context(), prefix, running.Store.Oldest(), func(c *store.Change) bool {
 		changes++

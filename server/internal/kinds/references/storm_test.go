@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,12 +53,14 @@ type storm struct {
 	t       *testing.T
 	seed    uint64
 	cfgs    []server.Config
-	members []atomic.Pointer[member]
-	answers sync.Map // by code, how often
+	members []*member
+	answers [600]atomic.Int64 // by code, 0 for none
+	late    chan struct{}     // after some answers, for the next crash
 }
 
-// member is a server between its start and its end.
+// member is a server. Requests that begin while it is down wait.
 type member struct {
+	up      sync.RWMutex
 	running *harness.Running
 	client  *http.Client
 }
@@ -67,12 +70,9 @@ func openStorm(t *testing.T, seed uint64, etcd bool) *storm {
 	if err := os.WriteFile(tokens, []byte(harness.AdminToken+",admin,1,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &storm{t: t, seed: seed, members: make([]atomic.Pointer[member], 1)}
-	if etcd {
-		s.members = make([]atomic.Pointer[member], 3)
-	}
+	s := &storm{t: t, seed: seed, late: make(chan struct{}, 1)}
 	url := ""
-	for i := range s.members {
+	for i := range map[bool]int{false: 1, true: 3}[etcd] {
 		cfg := server.Config{DataDir: "data", FS: vfs.NewCrashableMem(), API: stormy(), PKI: server.PKI{TokenAuthFile: tokens}, Background: server.Background{
 			Controllers: []string{"garbagecollector"}, DisablePriorityAndFairness: true}}
 		if etcd {
@@ -81,12 +81,12 @@ func openStorm(t *testing.T, seed uint64, etcd bool) *storm {
 			}
 			harness.OnEtcd(&cfg, url, "/registry")
 		}
-		s.cfgs = append(s.cfgs, cfg)
-		s.start(i)
+		s.cfgs, s.members = append(s.cfgs, cfg), append(s.members, &member{})
+		s.members[i].start(t, cfg)
 	}
 	t.Cleanup(func() {
-		for i := range s.members {
-			s.members[i].Load().end(10 * time.Second)
+		for _, m := range s.members {
+			m.end(10 * time.Second)
 		}
 	})
 	return s
@@ -101,16 +101,16 @@ func stormy() *api.API {
 		harness.RefersTo("trucks", "Truck", "towed", api.MissingRefused, api.DeleteCascades))
 }
 
-func (s *storm) start(i int) {
-	running, err := harness.Launch(context.Background(), s.cfgs[i])
+func (m *member) start(t *testing.T, cfg server.Config) {
+	running, err := harness.Launch(context.Background(), cfg)
 	if err != nil {
-		s.t.Error(err)
+		t.Error(err)
 		return
 	}
 	<-running.Bootstrapped()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(running.CA())
-	s.members[i].Store(&member{running, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}})
+	m.running, m.client = running, &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 }
 
 func (m *member) end(limit time.Duration) {
@@ -125,28 +125,38 @@ func (s *storm) crash(i int, r *rand.Rand) {
 	if disk, embedded := s.cfgs[i].FS.(*vfs.MemFS); embedded && s.cfgs[i].EtcdServers == nil {
 		s.cfgs[i].FS = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: r})
 	}
-	s.members[i].Load().end(time.Millisecond)
-	s.start(i)
+	m := s.members[i]
+	m.up.Lock()
+	defer m.up.Unlock()
+	m.end(time.Millisecond)
+	m.start(s.t, s.cfgs[i])
 }
 
 // send is the answer of some server, with the code 0 for none.
 func (s *storm) send(n int, method, path, media, body string) (code int, text []byte) {
-	m := s.members[n%len(s.members)].Load()
-	req, err := http.NewRequest(method, m.running.URL()+path, bytes.NewReader([]byte(body)))
+	m := s.members[n%len(s.members)]
+	m.up.RLock()
+	at, client := m.running.URL(), m.client
+	m.up.RUnlock()
+	req, err := http.NewRequest(method, at+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+harness.AdminToken)
 	req.Header.Set("Content-Type", media)
-	resp, err := m.client.Do(req)
+	resp, err := client.Do(req)
 	if err == nil {
 		defer resp.Body.Close()
 		if text, err = io.ReadAll(resp.Body); err == nil {
 			code = resp.StatusCode
 		}
 	}
-	count, _ := s.answers.LoadOrStore(code, new(atomic.Int64))
-	count.(*atomic.Int64).Add(1)
+	if s.answers[code].Add(1); code != 0 && s.answers[code].Load()%100 == 0 {
+		select {
+		case s.late <- struct{}{}:
+		default:
+		}
+	}
 	return code, text
 }
 
@@ -160,7 +170,7 @@ func (s *storm) rage(steps int) {
 			select {
 			case <-done:
 				return
-			case <-time.After(time.Duration(200+r.IntN(600)) * time.Millisecond):
+			case <-s.late:
 				if last := len(s.members) - 1; last == 0 {
 					s.crash(0, r)
 				} else {
@@ -177,10 +187,13 @@ func (s *storm) rage(steps int) {
 	})
 	close(done)
 	chaos.Wait()
-	s.answers.Range(func(code, count any) bool {
-		s.t.Logf("%v: %d", code, count.(*atomic.Int64).Load())
-		return true
-	})
+	var all []string
+	for code := range s.answers {
+		if n := s.answers[code].Load(); n > 0 {
+			all = append(all, fmt.Sprintf("%d: %d", code, n))
+		}
+	}
+	s.t.Log(strings.Join(all, ", "))
 }
 
 // Trucks with a number below never are not deleted by clients, and those below alone name a home only.
