@@ -19,7 +19,8 @@ func (c *comparison) references(u use, path string, old, now *model.Resource) {
 		}
 		was := referenceAt(old, r)
 		field, to := strings.Join(r.Path, "."), r.To.GV.Group+" "+r.To.Kind
-		refused, restricted, cascaded := was.OnMissing == string(api.MissingRefused), was.OnDelete == string(api.DeleteRestricted), was.OnDelete == string(api.DeleteCascades)
+		refused := was.OnMissing == string(api.MissingRefused)
+		restricted, cascaded := was.OnDelete == string(api.DeleteRestricted), was.OnDelete == string(api.DeleteCascades)
 		if was.To != nil && (was.To.Kind != r.To.Kind || was.To.GV.Group != r.To.GV.Group) {
 			refused, restricted, cascaded = false, false, false
 		}
@@ -42,7 +43,8 @@ func (c *comparison) endedCascades(u use, path string, old, now *model.Resource)
 		was := &old.References[i]
 		is := referenceAt(now, was)
 		if was.OnDelete == string(api.DeleteCascades) && (is.To == nil || is.OnDelete == string(api.DeleteOrphans)) {
-			c.findOld(u, "reference-keeps", was.Pos, path, "%s has objects stay when the %s that they name goes", strings.Join(was.Path, "."), was.To.GV.Group+" "+was.To.Kind)
+			c.findOld(u, "reference-keeps", was.Pos, path, "%s has objects stay when the %s that they name goes",
+				strings.Join(was.Path, "."), was.To.GV.Group+" "+was.To.Kind)
 		}
 	}
 }

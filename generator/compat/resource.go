@@ -169,7 +169,8 @@ func (c *comparison) switches(u use, path string, old, now *model.Resource) {
 		}
 	}
 	for _, h := range []string{"create", "update", "status", "validate", "check", "checkDelete", "warn"} {
-		if was, is := slices.Contains(old.Hooks, h), slices.Contains(now.Hooks, h); was != is && (is || h != "validate" && !strings.HasPrefix(h, "check")) && h != "warn" {
+		refuses := h == "validate" || strings.HasPrefix(h, "check")
+		if was, is := slices.Contains(old.Hooks, h), slices.Contains(now.Hooks, h); was != is && (is || !refuses) && h != "warn" {
 			find("resource-hook-changed", "has other hand-written rules: the hook %s", h)
 		}
 	}

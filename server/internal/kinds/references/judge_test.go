@@ -131,7 +131,7 @@ func (s *storm) judge() {
 	}
 }
 
-// wrongIn is what is wrong of a change of a truck, in the state before it.
+// wrongIn lists the mistakes in a change of a truck, by the state before it.
 func wrongIn(state map[string]*place, before, now *place, gone bool) (wrong []string) {
 	if !strings.HasPrefix(now.key, prefix+"trucks/") {
 		return nil

@@ -26,7 +26,7 @@ import (
 )
 
 // TestReferencesInAStorm has clients make, change and delete objects that name each other by references of both sorts, on servers
-// that crash meanwhile, and judges the history of the store: nothing names what is missing, what is owned goes with its owners, and nothing else goes.
+// that crash meanwhile, and judges the history of the store: no object names a missing one, owned objects go with their owners, and no others go.
 // CAPSTAN_STRESS=1 takes six seeds and more steps, CAPSTAN_SEED begins with another one.
 func TestReferencesInAStorm(t *testing.T) {
 	seeds, steps, first := 1, 60, rand.Uint64N(1e6)
@@ -120,7 +120,7 @@ func (m *member) end(limit time.Duration) {
 	m.client.CloseIdleConnections()
 }
 
-// crash has a server end in the middle of its work, without what was not synced, and begin again.
+// crash has a server end in the middle of its work, lose its unsynced writes, and begin again.
 func (s *storm) crash(i int, r *rand.Rand) {
 	if disk, embedded := s.cfgs[i].FS.(*vfs.MemFS); embedded && s.cfgs[i].EtcdServers == nil {
 		s.cfgs[i].FS = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: r})
