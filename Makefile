@@ -336,5 +336,5 @@ fuzz: ## Run every fuzz target for FUZZTIME each, and OBJECTS objects through al
 .PHONY: stress
 stress: ## Run the long store and server tests, internal checks on, for up to STRESSTIME each
 	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./server/internal/conns ./server/internal/extensions ./server/internal/request ./server/internal/serve ./server/internal/live
-	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 -run 'TestHistory|TestLinearizable|TestNeighbourOfSlowWebhooks|TestNoisyClient' ./server/internal/objects ./server/internal/flowcontrol
+	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 -run 'TestHistory|TestLinearizable|TestNeighbourOfSlowWebhooks|TestNoisyClient|TestReferencesInAStorm' ./server/internal/objects ./server/internal/flowcontrol ./server/internal/kinds/references
 	CAPSTAN_STRESS=1 go -C internal/e2e test -timeout $(STRESSTIME) -count 1 -run 'TestKilled|TestOperator|TestWardle' .

@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// View shows a check hook other objects, of the kinds that the document lists in reads.
+// View shows a hook that checks other objects, of the kinds that the document lists in reads.
 //
 //	func (Hooks) CheckTruck(view *object.View, obj, old object.Value) []object.Cause {
 //		depot := obj.At("spec", "depot").Text()
@@ -49,4 +49,9 @@ func CheckIn(hook func(view *View, obj, old Value) []Cause) func(view api.View, 
 	return func(view api.View, obj, old document.Value) []schema.Cause {
 		return hook(&View{view}, Value{obj}, Value{old})
 	}
+}
+
+// CheckDeleteIn adapts hooks that say why an object may not be deleted.
+func CheckDeleteIn(hook func(view *View, obj Value) []Cause) func(view api.View, obj document.Value) []schema.Cause {
+	return func(view api.View, obj document.Value) []schema.Cause { return hook(&View{view}, Value{obj}) }
 }

@@ -65,6 +65,8 @@ var resourceRows = []row{
 	change("a hook refuses nothing any more", "", shop, "    hooks: [validate]\n", ""),
 	change("a hook warns", "", shop, "[validate]", "[validate, warn]"),
 	change("a hook looks at other objects", "W:resource-hook-changed", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [check]\n    reads: [Parcel]\n"),
+	change("a hook refuses deletes", "W:resource-hook-changed", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [checkDelete]\n"),
+	since("a hook refuses deletes no more", "", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [checkDelete]\n", "    kind: Parcel\n"),
 	since("a hook looks at other objects no more", "", shop, "    kind: Parcel\n", "    kind: Parcel\n    hooks: [check]\n    reads: [Parcel]\n", "    kind: Parcel\n"),
 
 	// References.
@@ -74,6 +76,13 @@ var resourceRows = []row{
 	change("a new field refers to objects", "", parcel, "items: {type: string}}", "items: {type: string}}\n  next: {description: Which one follows., type: string, x-cluster-references: {kind: Parcel}}"),
 	since("a reference refuses", "E:reference-refuses", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onMissing: warn, onDelete: orphan}}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: orphan}}"),
 	since("a reference restricts", "E:reference-restricts", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: orphan}}", "maxLength: 80, x-cluster-references: {kind: Parcel}}"),
+	since("objects go with what they name", "E:reference-cascades", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: orphan}}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: cascade}}"),
+	since("objects go with what they kept", "E:reference-cascades", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel}}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: cascade}}"),
+	since("objects stay when what they name goes", "W:reference-keeps", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: cascade}}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: orphan}}"),
+	since("a field that objects went with refers to nothing", "W:reference-keeps", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: cascade}}", "maxLength: 80}"),
+	since("objects keep what they went with", "E:reference-restricts", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel, onDelete: cascade}}", "maxLength: 80, x-cluster-references: {kind: Parcel}}"),
+	since("objects go with another kind", "E:reference-cascades E:reference-refuses", order, "Number of the card., type", "Number of the card., x-cluster-references: {kind: Parcel, onDelete: cascade}, type", "Number of the card., x-cluster-references: {kind: /shop/v1beta1/Coupon, onDelete: cascade}, type"),
+	change("a new field has objects go with others", "", parcel, "items: {type: string}}", "items: {type: string}}\n  next: {description: Which one follows., type: string, x-cluster-references: {kind: Parcel, onDelete: cascade}}"),
 	since("a reference refuses and restricts no more", "", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel}}", "maxLength: 80, x-cluster-references: {kind: Parcel, onMissing: allow, onDelete: orphan}}"),
 	since("a field refers to nothing any more", "", parcel, "maxLength: 80}", "maxLength: 80, x-cluster-references: {kind: Parcel}}", "maxLength: 80}"),
 	since("a field refers to another kind", "E:reference-refuses", order, "Number of the card., type", "Number of the card., x-cluster-references: {kind: Parcel, onDelete: orphan}, type", "Number of the card., x-cluster-references: {kind: /shop/v1beta1/Coupon, onDelete: orphan}, type"),

@@ -19,9 +19,10 @@ func (c *comparison) references(u use, path string, old, now *model.Resource) {
 		}
 		was := referenceAt(old, r)
 		field, to := strings.Join(r.Path, "."), r.To.GV.Group+" "+r.To.Kind
-		refused, restricted := was.OnMissing == string(api.MissingRefused), was.OnDelete == string(api.DeleteRestricted)
+		refused := was.OnMissing == string(api.MissingRefused)
+		restricted, cascaded := was.OnDelete == string(api.DeleteRestricted), was.OnDelete == string(api.DeleteCascades)
 		if was.To != nil && (was.To.Kind != r.To.Kind || was.To.GV.Group != r.To.GV.Group) {
-			refused, restricted = false, false
+			refused, restricted, cascaded = false, false, false
 		}
 		if r.OnMissing == string(api.MissingRefused) && !refused {
 			c.find(u, "reference-refuses", r.Pos, path, "%s has to name a %s that is there", field, to)
@@ -29,14 +30,30 @@ func (c *comparison) references(u use, path string, old, now *model.Resource) {
 		if r.OnDelete == string(api.DeleteRestricted) && !restricted {
 			c.find(u, "reference-restricts", r.Pos, path, "%s keeps a %s from being deleted", field, to)
 		}
+		if r.OnDelete == string(api.DeleteCascades) && !cascaded {
+			c.find(u, "reference-cascades", r.Pos, path, "%s has objects go with the %s that they name", field, to)
+		}
+	}
+	c.endedCascades(u, path, old, now)
+}
+
+// endedCascades finds references whose objects took along what names them, and that no longer do so.
+func (c *comparison) endedCascades(u use, path string, old, now *model.Resource) {
+	for i := range old.References {
+		was := &old.References[i]
+		is := referenceAt(now, was)
+		if was.OnDelete == string(api.DeleteCascades) && (is.To == nil || is.OnDelete == string(api.DeleteOrphans)) {
+			c.findOld(u, "reference-keeps", was.Pos, path, "%s has objects stay when the %s that they name goes",
+				strings.Join(was.Path, "."), was.To.GV.Group+" "+was.To.Kind)
+		}
 	}
 }
 
-// referenceAt is the reference of the earlier side at the path of one of the later side; empty for none.
-func referenceAt(old *model.Resource, r *model.Reference) model.Reference {
-	for _, was := range old.References {
-		if slices.Equal(was.Path, r.Path) {
-			return was
+// referenceAt is the reference of a resource at the path of one of the other side; empty for none.
+func referenceAt(res *model.Resource, r *model.Reference) model.Reference {
+	for _, other := range res.References {
+		if slices.Equal(other.Path, r.Path) {
+			return other
 		}
 	}
 	return model.Reference{}

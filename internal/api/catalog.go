@@ -272,6 +272,8 @@ type Hooks struct {
 	// Check returns the mistakes of a valid object that show next to other objects. old is the zero
 	// Value on create.
 	Check func(view View, obj, old document.Value) []FieldError
+	// CheckDelete returns why an object may not be deleted.
+	CheckDelete func(view View, obj document.Value) []FieldError
 	// Warn returns warnings for the author of a valid object: deprecated fields, and
 	// those without effect. old is the zero Value on create.
 	Warn func(obj, old document.Value) []string

@@ -122,6 +122,24 @@ const MaxCauses = 256
 
 // Invalid is the 422 that carries all field errors at once, up to MaxCauses.
 func Invalid(group, kind, name string, causes []FieldError) *Error {
+	text, causes := inWords(causes)
+	k := kind
+	if group != "" {
+		k += "." + group
+	}
+	return &Error{Code: http.StatusUnprocessableEntity, Reason: ReasonInvalid, HasDetails: true,
+		Message: fmt.Sprintf("%s %q is invalid: %s", k, name, text), Name: name, Group: group, Kind: kind, Causes: causes}
+}
+
+// Undeletable is the 409 of a delete that the rules of the kind refuse.
+func Undeletable(r GroupResource, name string, causes []FieldError) *Error {
+	text, causes := inWords(causes)
+	return &Error{Code: http.StatusConflict, Reason: ReasonConflict, HasDetails: true,
+		Message: fmt.Sprintf("%s %q cannot be deleted: %s", r, name, text), Name: name, Group: r.Group, Kind: r.Resource, Causes: causes}
+}
+
+// inWords is the text of causes, and as many of them as an answer has.
+func inWords(causes []FieldError) (text string, first []FieldError) {
 	more := len(causes) > MaxCauses
 	if more {
 		causes = causes[:MaxCauses]
@@ -139,16 +157,11 @@ func Invalid(group, kind, name string, causes []FieldError) *Error {
 	if more {
 		parts = append(parts, "and more")
 	}
-	text := strings.Join(parts, ", ")
+	text = strings.Join(parts, ", ")
 	if len(parts) > 1 {
 		text = "[" + text + "]"
 	}
-	k := kind
-	if group != "" {
-		k += "." + group
-	}
-	return &Error{Code: http.StatusUnprocessableEntity, Reason: ReasonInvalid, HasDetails: true,
-		Message: fmt.Sprintf("%s %q is invalid: %s", k, name, text), Name: name, Group: group, Kind: kind, Causes: causes}
+	return text, causes
 }
 
 // Forbidden is the 403 for one object or collection.

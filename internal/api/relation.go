@@ -5,12 +5,12 @@ import "github.com/capstan-dev/capstan/internal/document"
 // Relations is the part of a row about objects of other kinds.
 type Relations struct {
 	References []Reference // of the row's objects to others
-	Reads      []ReadKind  // for the check hook
-	Listed     bool        // a check hook may list the row's objects: their writes have marks
+	Reads      []ReadKind  // for the hooks that check
+	Listed     bool        // such a hook may list the row's objects: their writes have marks
 	Restricted bool        // a reference may keep one of the row's objects from being deleted
 }
 
-// ReadKind is a kind that a check hook reads, in the version in which it is stored.
+// ReadKind is a kind that the hooks which check read, in the version in which it is stored.
 type ReadKind struct {
 	GroupResource
 	Kind string
@@ -43,6 +43,7 @@ type OnDelete string
 const (
 	DeleteRestricted OnDelete = "restrict"
 	DeleteOrphans    OnDelete = "orphan"
+	DeleteCascades   OnDelete = "cascade"
 )
 
 // Each visits the names in an object that the reference is about. Empty ones refer to nothing.
@@ -69,7 +70,7 @@ func eachAt(v document.Value, path []string, visit func(document.Value)) {
 	}
 }
 
-// View shows a check hook other objects: all of them at one revision, and as they still are when the
+// View shows a hook that checks other objects: all of them at one revision, and as they still are when the
 // write is committed. A view that fails, by its bounds or the end of the request, shows nothing more, and
 // the write ends with the view's error whatever the hook returns.
 type View interface {

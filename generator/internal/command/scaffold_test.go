@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -82,5 +83,27 @@ func TestNewKindsAreInOrder(t *testing.T) {
 	}
 	if err := Run(root, []string{"generate"}, &strings.Builder{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A new module shows a reference, which is right when the kind that it names is there, and nobody has to add anything.
+func TestScaffoldShowsAReference(t *testing.T) {
+	root := newModule(t, nil)
+	if err := Run(root, []string{"new", "kind", "Depot"}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, root, [3]string{"schemas/fleet/v1beta1/Truck.yaml", "# depot:", "depot:"})
+	if err := Run(root, []string{"lint"}, io.Discard); err != nil {
+		t.Error(err)
+	}
+	edit(t, root, [3]string{"openapi/fleet/v1beta1.yaml", "hooks: [validate]", "hooks: [validate, checkDelete]"})
+	if err := Run(root, []string{"generate"}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(slices.Collect(maps.Values(readFiles(t, root))), "\n")
+	for _, want := range []string{`Path: []string{"spec", "depot"}`, "CheckDeleteTruck(view *object.View, obj object.Value) []object.Cause", "CheckDelete: object.CheckDeleteIn(h.CheckDeleteTruck)"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("nothing generated has %s", want)
+		}
 	}
 }

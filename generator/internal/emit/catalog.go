@@ -125,6 +125,7 @@ type catalogResource struct {
 	Update       bool
 	Validate     bool
 	Check        bool
+	CheckDelete  bool
 	Warn, Status bool
 	Form         string // of the stored objects, see schema.Table.Form
 	HookName     string // the end of the hooks' names
@@ -168,10 +169,10 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			}
 		}
 		r.Method = g.performed(m, res)
-		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate") || slices.Contains(res.Hooks, "check")
+		g.Validates = g.Validates || slices.ContainsFunc(res.Hooks, func(h string) bool { return h == "validate" || strings.HasPrefix(h, "check") })
 		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
 		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
-		r.Status, r.Check = slices.Contains(res.Hooks, "status"), slices.Contains(res.Hooks, "check")
+		r.Status, r.Check, r.CheckDelete = slices.Contains(res.Hooks, "status"), slices.Contains(res.Hooks, "check"), slices.Contains(res.Hooks, "checkDelete")
 		for _, h := range []struct {
 			on             bool
 			verb, sig, doc string
@@ -181,6 +182,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			{r.Status, "Status", "(obj, old document.Value)", "gives what the status endpoint makes of " + res.Kind + " what belongs to the rest of old."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
 			{r.Check, "Check", "(view api.View, obj, old document.Value) []api.FieldError", "finds what is wrong of a " + res.Kind + " next to others."},
+			{r.CheckDelete, "CheckDelete", "(view api.View, obj document.Value) []api.FieldError", "finds why a " + res.Kind + " may not be deleted."},
 			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},
 		} {
 			if h.on {

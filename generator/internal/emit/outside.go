@@ -81,7 +81,7 @@ func (g *catalogGroup) UsesObject() bool { return g.Outside && len(g.Methods)+le
 
 func (g *catalogGroup) AdaptsHooks() bool {
 	return g.UsesObject() && slices.ContainsFunc(g.Resources, func(r catalogResource) bool {
-		return r.Create || r.Update || r.Status || r.Validate || r.Check || r.Warn || strings.Contains(r.Convert, "object.") ||
+		return r.Create || r.Update || r.Status || r.Validate || r.Check || r.CheckDelete || r.Warn || strings.Contains(r.Convert, "object.") ||
 			slices.ContainsFunc(r.Columns, func(c catalogColumn) bool { return strings.HasPrefix(c.Method, "object.") })
 	})
 }

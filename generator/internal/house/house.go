@@ -18,7 +18,7 @@ import (
 // Rules are the names of the house rules.
 func Rules() []string {
 	return []string{"boolean", "boolean-name", "bounds", "branch-twice", "builtin-name", "conditions", "description", "enum", "enum-refused", "enum-value",
-		"field-name", "float", "list-type", "no-number", "no-value", "optional-zero", "plural", "reference", "required-read-only", "rule-at",
+		"field-name", "float", "list-type", "no-number", "no-value", "optional-zero", "outlives", "plural", "reference", "required-read-only", "rule-at",
 		"rule-contradiction", "rule-cost", "rule-idle", "rule-message", "rule-value", "schema-dead", "schema-idle", "singular-kind", "status-endpoint",
 		"text-format", "two-groups", "unit", "version-priority", "version-values"}
 }
@@ -42,6 +42,7 @@ func Check(m *model.Model) []compat.Finding {
 			c.names(r)
 			c.readOnly(r)
 			c.versions(r)
+			c.relations(m, r)
 		}
 		for _, t := range gv.Types {
 			c.in = t

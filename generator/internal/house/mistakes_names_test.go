@@ -30,6 +30,8 @@ var mistakesOfNames = []mistake{
 	{"a key that is none", ship, "x-cluster-list-map-keys: [name]", "x-cluster-list-map-keys: [title]", "", "title"},
 	{"a type that nobody uses", ship, "  ShipStatus:\n", "  Anchor:\n    description: Keeps it where it is.\n    type: object\n    properties: {weight: {description: Weight in kilograms., type: integer, minimum: 1}}\n  ShipStatus:\n", "", "nothing uses"},
 	{"a reference to nothing", ship, "#/$defs/Place", "#/$defs/Plaice", "", "Plaice"},
+	{"objects that go, and are kept", ship, captain, field("        type: string\n        maxLength: 63\n        x-cluster-references: {kind: Ship, onDelete: cascade}\n      tows: {description: Which one it tows., type: string, maxLength: 63, x-cluster-references: {kind: Ship}}\n"),
+		field("        type: string\n        maxLength: 63\n        x-cluster-references: {kind: Ship, onDelete: cascade}\n"), "outlives"},
 	{"a required member of another name", ship, "required: [homePort]", "required: [homeport]", "required: [homePort, state]", "homeport"},
 }
 

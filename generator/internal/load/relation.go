@@ -24,7 +24,7 @@ func (r *reader) referenceKeys(to *schema.References) map[string]func(node) {
 	return map[string]func(node){"kind": r.text(&to.Kind), "onMissing": r.text(&to.OnMissing), "onDelete": r.text(&to.OnDelete)}
 }
 
-// reads notes the kinds that the check hook of a resource reads.
+// reads notes the kinds that hooks of a resource read.
 func (d *documents) reads(res *model.Resource) func(node) {
 	return func(n node) {
 		for _, item := range d.items(n) {
@@ -64,10 +64,10 @@ func (d *documents) resolveRelations() {
 	for _, gv := range d.model.GroupVersions {
 		for _, res := range gv.Resources {
 			switch checks := slices.Contains(res.Hooks, "check"); {
-			case checks && len(res.Reads) == 0:
+			case checks && len(res.Reads) == 0 && !slices.Contains(res.Hooks, "checkDelete"):
 				d.fail(res.Pos, "add reads: [Kind], or write the hook validate", "the check hook of %s reads no kind", res.Plural)
-			case !checks && len(res.Reads) > 0:
-				d.fail(res.Pos, "add hooks: [check], or drop reads", "%s reads other kinds, and has no check hook to do so", res.Plural)
+			case !checks && !slices.Contains(res.Hooks, "checkDelete") && len(res.Reads) > 0:
+				d.fail(res.Pos, "add hooks: [check] or [checkDelete], or drop reads", "%s reads other kinds, and has no hook to do so", res.Plural)
 			}
 		}
 	}
@@ -141,7 +141,9 @@ func (w *relationWalk) add(s *schema.Schema, path []string) {
 		w.fail(r.Pos, "refer to a kind outside of namespaces", "%s of %s does not say the namespace of the %s: %s are outside of namespaces", dotted, w.res.Kind,
 			to.Kind, w.res.Plural)
 	case !own && r.OnDelete == string(api.DeleteRestricted):
-		w.fail(r.Pos, "write onDelete: orphan", "a reference cannot keep a %s, which is a kind of another API, from being deleted", to.Kind)
+		w.fail(r.Pos, "write onDelete: orphan or cascade", "a reference cannot keep a %s, which is a kind of another API, from being deleted", to.Kind)
+	case to.GV.Group == "" && to.Kind == "Event" && r.OnDelete == string(api.DeleteCascades):
+		w.fail(r.Pos, "write onDelete: orphan", "an Event owns nothing")
 	case own && r.OnDelete == string(api.DeleteRestricted) && w.res.StoredAs == nil:
 		to.Restricted = true
 	}
@@ -246,7 +248,7 @@ func (d *documents) compareReferences(res *model.Resource) {
 	}
 }
 
-// resolveReading finds a kind that a check hook reads.
+// resolveReading finds a kind that hooks read.
 func (d *documents) resolveReading(r reading) {
 	to, own := d.related(r.pos, r.res, r.kind)
 	if to == nil {

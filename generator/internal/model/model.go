@@ -127,8 +127,8 @@ type Resource struct {
 	Selectable          []Selectable
 	Subresources        []Subresource // by name
 	References          []Reference   // to other objects, by the type
-	Reads               []Reading     // kinds that the check hook reads
-	Listed, Restricted  bool          // a check hook may list the objects; a reference may keep them from being deleted
+	Reads               []Reading     // kinds that the hooks check and checkDelete read
+	Listed, Restricted  bool          // such a hook may list the objects; a reference may keep them from being deleted
 	DeprecatedSince     string
 	RemovedIn           string
 	Replacement         string
@@ -143,7 +143,7 @@ type Reference struct {
 	OnMissing, OnDelete string // words of x-cluster-references
 }
 
-// Reading is a kind that a check hook reads.
+// Reading is a kind that the hooks check and checkDelete read.
 type Reading struct {
 	To  *Resource
 	Own bool // To is one of the documents

@@ -12,12 +12,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// relation is a field of a kind that names objects of another one, or a kind that its check hook reads.
+// relation is a field of a kind that names objects of another one, or a kind that its hooks read.
 type relation struct {
 	From, To *model.Resource
 	Field    string // "spec.depot", "spec.stops[].depot"; "" for the hook
 	Words    string
-	Keeps    bool // the object from being deleted
+	OnDelete string // the word of a reference
 }
 
 // relationsOf are those of the kinds of a group version, in the order of the kinds.
@@ -25,10 +25,10 @@ func relationsOf(gv *model.GroupVersion) (all []relation) {
 	for _, r := range gv.Resources {
 		for _, ref := range r.References {
 			all = append(all, relation{r, ref.To, strings.ReplaceAll(strings.Join(ref.Path, "."), ".*", "[]"), referenceWords(ref.OnMissing, ref.OnDelete),
-				ref.OnDelete == "restrict"})
+				ref.OnDelete})
 		}
 		for _, read := range r.Reads {
-			all = append(all, relation{From: r, To: read.To, Words: "is read by the check hook"})
+			all = append(all, relation{From: r, To: read.To, Words: "is read by hooks"})
 		}
 	}
 	return all
@@ -37,10 +37,8 @@ func relationsOf(gv *model.GroupVersion) (all []relation) {
 // referenceWords says in a sentence's part what a reference does.
 func referenceWords(onMissing, onDelete string) string {
 	missing := map[string]string{"refuse": "a missing one is refused", "warn": "a missing one is warned of", "allow": "it may be missing"}[onMissing]
-	if onDelete == "restrict" {
-		return missing + ", and it cannot be deleted while it is named"
-	}
-	return missing + ", and it may be deleted"
+	return missing + map[string]string{"restrict": ", and it cannot be deleted while it is named", "orphan": ", and it may be deleted",
+		"cascade": ", and what names it goes with it"}[onDelete]
 }
 
 // namesWords says which objects a field, or each element of it, is the name of; "" for none.
@@ -67,7 +65,7 @@ func (w *writer) namedBy(page string, resources []*model.Resource) (all []relati
 			if r.Field == "" || !slices.Contains(resources, r.To) {
 				continue
 			}
-			all = append(all, relationRow{w.linkTo(page, r.From.Type), r.Field, r.Keeps})
+			all = append(all, relationRow{w.linkTo(page, r.From.Type), r.Field, r.OnDelete})
 		}
 	}
 	return all
@@ -75,9 +73,9 @@ func (w *writer) namedBy(page string, resources []*model.Resource) (all []relati
 
 // relationRow is a field that names objects of a kind.
 type relationRow struct {
-	From  typeName
-	Field string
-	Keeps bool
+	From     typeName
+	Field    string
+	OnDelete string
 }
 
 // The sizes of the picture of relations, in its own units.
@@ -116,16 +114,10 @@ func (w *writer) drawRelations(page string, gv *model.GroupVersion) template.HTM
 		w.box(&b, page, all[i].From, margin, left, (n+1)*rowHeight)
 		for k, r := range all[i : i+n] {
 			y := left + (k+1)*rowHeight + rowHeight/2
-			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, margin+12, y+4, html.EscapeString(cmp.Or(r.Field, "check hook")))
-			class := "names"
-			switch {
-			case r.Field == "":
-				class = "reads"
-			case r.Keeps:
-				class = "keeps"
-			}
+			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, margin+12, y+4, html.EscapeString(cmp.Or(r.Field, "hooks")))
+			class := map[string]string{"": "reads", "restrict": "keeps", "orphan": "names", "cascade": "takes"}[r.OnDelete]
 			from, to, end := margin+boxWidth, margin+boxWidth+between, heights[r.To]
-			title := html.EscapeString(fmt.Sprintf("%s %s: %s; %s", r.From.Kind, cmp.Or(r.Field, "check hook"), r.To.Kind, r.Words))
+			title := html.EscapeString(fmt.Sprintf("%s %s: %s; %s", r.From.Kind, cmp.Or(r.Field, "hooks"), r.To.Kind, r.Words))
 			lines = append(lines, fmt.Sprintf(`<path class="%s" d="M%d %d C%d %d %d %d %d %d" marker-end="url(#arrow)"><title>%s</title></path>`, class,
 				from, y, from+between/2, y, to-between/2, end, to-2, end, title))
 		}

@@ -26,6 +26,7 @@ paths: {}
 `,
 		"schemas/fleet/v1/Depot.yaml": kind("Depot", "  place: {description: Its town., type: string}\n"),
 		"schemas/fleet/v1/Truck.yaml": kind("Truck", `  depot: {description: Its home., type: string, x-cluster-references: {kind: Depot}}
+  yard: {description: Where it is parked., type: string, x-cluster-references: {kind: Depot, onDelete: cascade}}
   maps:
     description: What is drawn on it.
     type: array
@@ -49,9 +50,9 @@ paths: {}
 		texts[p.Path] = string(p.Text)
 	}
 	for page, wants := range map[string][]string{
-		"kinds/fleet/v1.html": {`<svg class="relations"`, `<path class="keeps"`, `<path class="names"`, `<path class="reads"`,
+		"kinds/fleet/v1.html": {`<svg class="relations"`, `<path class="keeps"`, `<path class="names"`, `<path class="reads"`, `<path class="takes"`,
 			"<title>Truck maps[]: ConfigMap; a missing one is warned of, and it may be deleted</title>", `href="../../kinds/fleet/v1/Depot.html"`},
-		"kinds/fleet/v1/Depot.html": {"Objects are named by <code>depot</code> of", "which keeps them from being deleted"},
+		"kinds/fleet/v1/Depot.html": {"Objects are named by <code>depot</code> of", "which keeps them from being deleted", "<code>yard</code> of", "which goes with them"},
 		"kinds/fleet/v1/Truck.html": {"is the name of a Depot: a missing one is refused, and it cannot be deleted while it is named", "each is the name of a ConfigMap: a missing one is warned of"},
 	} {
 		for _, want := range wants {

@@ -34,8 +34,9 @@ type Request struct {
 	Namespace   string
 	User        *authn.User // nil for the server itself
 	Object, Old document.Value
-	Charge      Charge // set by the check of quotas; nil for what they do not count
-	Ranges      Ranges // set by FillLimits, for CheckLimits; nil before
+	Charge      Charge   // set by the check of quotas; nil for what they do not count
+	Ranges      Ranges   // set by FillLimits, for CheckLimits; nil before
+	Kept        []string // uids of owners that the server keeps in step with references; nil before validation
 
 	// For webhooks.
 	Asked     *api.Resource // Resource in the version of the request

@@ -2,13 +2,14 @@ package admission
 
 import (
 	"context"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // enforceOwners requires the right to delete an object whose owners change, since the
 // garbage collector deletes it by them, and the right to hold up the end of an owner that
-// waits for it. Refusals have the words of 1.25.
+// waits for it. An owner by a reference may be held up: the document says so. Refusals have the words of 1.25.
 func (c *Chain) enforceOwners(ctx context.Context, r *Request) error {
 	if r.User == nil || r.Subresource == "status" && r.Resource.Plural == "pods" && r.Resource.GV.Group == "" {
 		return nil // the server itself; the status of a pod, whose write leaves owners alone
@@ -24,7 +25,7 @@ func (c *Chain) enforceOwners(ctx context.Context, r *Request) error {
 			return r.forbidf("cannot set an ownerRef on a resource you can't delete: %s, %v", reason, err)
 		}
 	}
-	blocking := newlyBlocking(owners, before)
+	blocking := slices.DeleteFunc(newlyBlocking(owners, before), func(owner document.Value) bool { return slices.Contains(r.Kept, owner.Get("uid").Text()) })
 	if len(blocking) == 0 {
 		return nil
 	}

@@ -59,17 +59,22 @@ func Named(name, data string) string {
 	return fmt.Sprintf(`{"metadata":{"name":%q},"data":{%s}}`, name, data)
 }
 
-// OnEachEngine runs a test with servers that share a store: one on the embedded engine, two on one etcd.
-func OnEachEngine(t *testing.T, own func() *api.API, test func(t *testing.T, servers []*Server)) {
+// OnEachEngine runs a test with servers that share a store, and that run some controllers: one on the embedded engine, two on one etcd.
+func OnEachEngine(t *testing.T, own func() *api.API, test func(t *testing.T, servers []*Server), controllers ...string) {
+	of := func(c *server.Config) {
+		if c.API = own(); len(controllers) > 0 {
+			c.Controllers = controllers
+		}
+	}
 	t.Run("embedded", func(t *testing.T) {
-		test(t, []*Server{Start(t, func(c *server.Config) { c.API = own() })})
+		test(t, []*Server{Start(t, of)})
 	})
 	t.Run("etcd", func(t *testing.T) {
 		url := Etcd(t)
 		var all []*Server
 		for range 2 {
 			all = append(all, Start(t, func(c *server.Config) {
-				c.API = own()
+				of(c)
 				OnEtcd(c, url, "/registry")
 			}))
 		}

@@ -33,7 +33,7 @@ type Via struct {
 func (e *Evaluation) admission() admission.Request {
 	of, old := e.judged()
 	r := admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Namespace: e.Namespace, User: e.Opts.User, Object: e.obj, Old: old}
-	r.Asked, r.Name, r.DryRun, r.By = e.Row.Resource, e.Name, e.Opts.DryRun, e
+	r.Asked, r.Name, r.DryRun, r.By, r.Kept = e.Row.Resource, e.Name, e.Opts.DryRun, e, e.kept
 	if e.deletes != nil && e.deletes.Collected {
 		r.Name = "" // as in 1.25
 	} else if r.Name == "" && !e.generated {

@@ -82,8 +82,8 @@ const (
 
 // The steps of each write of a delete, which change the basis itself.
 var (
-	deleteSteps   = []step{(*Evaluation).compareDeleted, (*Evaluation).admitDelete, (*Evaluation).restrict, (*Evaluation).end}
-	admittedSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).restrict, (*Evaluation).end}
+	deleteSteps   = []step{(*Evaluation).compareDeleted, (*Evaluation).admitDelete, (*Evaluation).keep, (*Evaluation).end}
+	admittedSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).keep, (*Evaluation).end}
 )
 
 // deleteStep is one write of a delete.

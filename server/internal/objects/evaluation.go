@@ -47,7 +47,8 @@ type basis struct {
 type dependence struct {
 	reads  []store.Seen
 	marks  []string
-	broken error // why other objects could not be read
+	kept   []string // uids of owners by references
+	broken error    // why other objects could not be read
 }
 
 // findings are the results of admission and validation of the changed object.

@@ -15,7 +15,7 @@ type Config struct {
 	Clock          func() time.Time
 	Admission      Admitter
 	Services       *addresses.Services
-	Headers        *index.Index // for the lists of check hooks; nil for none
+	Headers        *index.Index // for the lists of hooks; nil for none
 	Referrers      Referrers    // nil where no reference restricts deletes
 	// ProvidesNamespaces has a missing namespace created before the first object in it.
 	ProvidesNamespaces bool

@@ -69,19 +69,17 @@ func (e *Evaluation) checkReference(r *api.Reference, name document.Value) []sch
 	if row == nil || catalog.BadSegment(text) {
 		return e.missing(r, name, why)
 	}
-	namespace := ""
 	if row.Namespaced {
-		namespace = e.Namespace
-		why += " in the namespace " + namespace
+		why += " in the namespace " + e.Namespace
 	}
-	key := row.Key(namespace, text)
-	if key == e.stored.Row.Key(e.Namespace, e.obj.At("metadata", "name").Text()) {
+	key := e.keyOf(row, text)
+	if key == e.ownKey() {
 		return nil // to itself
 	}
 	if mark := referenceMark(key); r.OnDelete == api.DeleteRestricted && !slices.Contains(e.marks, mark) {
 		e.marks = append(e.marks, mark)
 	}
-	if r.Missing == api.MissingAllowed {
+	if r.Missing == api.MissingAllowed && r.OnDelete != api.DeleteCascades {
 		return nil
 	}
 	entry, err := e.s.store.Get(e.ctx, key)
@@ -110,11 +108,12 @@ func (e *Evaluation) missing(r *api.Reference, name document.Value, why string) 
 	return nil
 }
 
-// restrict refuses the first step of the delete of an object that others refer to. In a namespace that ends
-// everything goes, whatever refers to what.
-func (e *Evaluation) restrict() error {
+// keep refuses the first step of the delete of an object that others refer to, or that its own rules keep. In a namespace
+// that ends everything goes, whatever refers to what.
+func (e *Evaluation) keep() error {
 	row := e.Row.Storage()
-	if !row.Restricted || e.s.cfg.Referrers == nil || e.old.At("metadata", "deletionTimestamp").Exists() {
+	restricted := row.Restricted && e.s.cfg.Referrers != nil
+	if !restricted && !checksInView(row, true) || e.old.At("metadata", "deletionTimestamp").Exists() {
 		return nil
 	}
 	if row.Namespaced {
@@ -125,14 +124,32 @@ func (e *Evaluation) restrict() error {
 			return nil
 		}
 	}
+	if restricted {
+		if err := e.restrict(row); err != nil {
+			return err
+		}
+	}
+	return e.checkDelete()
+}
+
+// restrict refuses the delete of an object that others refer to.
+func (e *Evaluation) restrict(row *catalog.Row) error {
 	key := row.Key(e.Namespace, e.Name)
 	some, total, revision := e.s.cfg.Referrers.To(key)
 	if total > 0 {
-		return stillReferred(row, e.Name, some, total)
+		return &KeptError{stillReferred(row, e.Name, some, total)}
 	}
 	e.reads = append(e.reads, store.Seen{Key: referenceMark(key), Revision: revision, Mark: true})
 	return nil
 }
+
+// KeptError is the refusal of the delete of an object by what refers to it, or by its own rules.
+type KeptError struct{ Refusal *api.Error }
+
+func (e *KeptError) Error() string { return e.Refusal.Message }
+
+// Unwrap is the answer.
+func (e *KeptError) Unwrap() error { return e.Refusal }
 
 // namespaceEnds reports whether a namespace is being deleted, or has gone.
 func (o *Objects) namespaceEnds(ctx context.Context, name string) (bool, error) {
@@ -144,7 +161,7 @@ func (o *Objects) namespaceEnds(ctx context.Context, name string) (bool, error) 
 }
 
 // stillReferred is the refusal of a delete, which names a few of the referrers.
-func stillReferred(row *catalog.Row, name string, some []Referrer, total int) error {
+func stillReferred(row *catalog.Row, name string, some []Referrer, total int) *api.Error {
 	var names []string
 	var causes []schema.Cause
 	for _, r := range some {

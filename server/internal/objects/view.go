@@ -16,7 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Bounds of what the check hook of one evaluation reads. Each Get is a comparison in a transaction of etcd, which
+// Bounds of what a hook that checks reads in one evaluation. Each Get is a comparison in a transaction of etcd, which
 // has 128 at most; a list is one.
 const (
 	viewObjects = 1000
@@ -24,10 +24,11 @@ const (
 	viewGets    = 50
 )
 
-// view shows the check hook of an evaluation other objects, at one revision, and puts what it shows into the
+// view shows a hook of an evaluation other objects, at one revision, and puts what it shows into the
 // read set: a Get as the key, a list as the mark that all writes of its objects have.
 type view struct {
 	e             *Evaluation
+	hook          string       // check or checkDelete
 	reader        store.Reader // nil before the first read
 	objects, gets int
 	bytes         int
@@ -210,13 +211,17 @@ func (v *view) read(row *catalog.Row, e *store.Entry) (none document.Value, err 
 	return v.e.Keep(doc), nil
 }
 
-// checkOthers refuses a valid object that refers to missing ones, or else is wrong next to others.
+// checkOthers refuses a valid object that refers to missing ones, or else is wrong next to others. In between the object gets
+// the owners that it names.
 func (e *Evaluation) checkOthers() (err error) {
 	causes := e.checkReferences()
 	if e.broken != nil {
 		return e.broken
 	}
 	if len(causes) == 0 {
+		if err := e.keepOwners(); err != nil {
+			return err
+		}
 		if causes, err = e.checkInView(); err != nil || len(causes) == 0 {
 			return err
 		}
@@ -232,13 +237,29 @@ func (e *Evaluation) checkInView() ([]api.FieldError, error) {
 	if hooks == nil || hooks.Check == nil {
 		return nil, nil
 	}
-	v := &view{e: e}
+	v := &view{e: e, hook: "check"}
 	defer v.close()
 	causes := hooks.Check(v, e.obj, e.old)
 	if len(causes) > 0 && e.old.Exists() && v.failed == nil {
 		causes = stillWrong(causes, e.obj, e.old, func() []api.FieldError { return hooks.Check(v, e.old, e.old) })
 	}
 	return causes, v.refusal()
+}
+
+// checkDelete runs the hook about deletes.
+func (e *Evaluation) checkDelete() error {
+	hooks := e.stored.Row.Hooks
+	if hooks == nil || hooks.CheckDelete == nil {
+		return nil
+	}
+	v := &view{e: e, hook: "checkDelete"}
+	defer v.close()
+	causes := hooks.CheckDelete(v, e.obj)
+	if err := v.refusal(); err != nil || len(causes) == 0 {
+		return err
+	}
+	e.serveFields(e.stored, causes)
+	return &KeptError{api.Undeletable(e.Row.GroupResource(), e.Name, causes)}
 }
 
 // refusal is the error of a write whose view has failed.
@@ -256,8 +277,16 @@ func (v *view) refusal() error {
 }
 
 func (v *view) prefix() string {
-	return "the check hook of " + v.e.stored.Row.GroupResource().String() + " fails: "
+	return "the hook " + v.hook + " of " + v.e.stored.Row.GroupResource().String() + " fails: "
 }
 
-// checksInView reports whether a write of the row runs a hook that reads other objects.
-func checksInView(row *catalog.Row) bool { return row.Hooks != nil && row.Hooks.Check != nil }
+// checksInView reports whether a write of the row, or its delete, runs a hook that reads other objects.
+func checksInView(row *catalog.Row, deletes bool) bool {
+	switch {
+	case row.Hooks == nil:
+		return false
+	case deletes:
+		return row.Hooks.CheckDelete != nil
+	}
+	return row.Hooks.Check != nil
+}

@@ -203,7 +203,7 @@ func TestViewIsBounded(t *testing.T) {
 	for say := range asks {
 		r := h.Post(harness.Trucks, harness.Named("a", fmt.Sprintf(`"ask":%q`, say)))
 		r.Expect(t, 500, "InternalError")
-		r.Has(t, "the check hook of trucks.fleet.example.com fails: ")
+		r.Has(t, "the hook check of trucks.fleet.example.com fails: ")
 		r.Has(t, say)
 	}
 	if r := h.Post(harness.Trucks, harness.Named("a", `"ask":"wait"`)); r.Code != 504 && r.Code != 500 {

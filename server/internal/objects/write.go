@@ -30,7 +30,7 @@ import (
 //	W3. What a write has to find as it was when it is committed is its read set: the
 //	    namespace of a create, the definition of a custom object, the quotas. commit
 //	    looks at each a last time and notes the revision; the store compares it. What
-//	    check hooks have read (view.go), and the objects of new references, are in it
+//	    hooks have read (view.go), and the objects of new references, are in it
 //	    as they were seen: when one has changed, the write is evaluated again.
 type Write struct {
 	Ref
@@ -155,7 +155,7 @@ var errWaits = errors.New("the evaluation may wait")
 // waits reports whether a step of the write may block or take long, if it is one of this
 // operation.
 func (o *Objects) waits(w *Write, operation admission.Operation) bool {
-	if w.writesWhole() || w.deletes == nil && w.Steps == nil && checksInView(w.Row.Storage()) { // the code of a module
+	if w.writesWhole() || (w.deletes != nil || w.Steps == nil) && checksInView(w.Row.Storage(), w.deletes != nil) { // the code of a module
 		return true
 	}
 	subresource := cmp.Or(w.subName(), w.Opts.Subresource)

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -53,7 +54,8 @@ func warnOrphans(r *request.Request, o *objects.DeleteOptions) {
 }
 
 // DeleteCollection is DELETE on a collection: every object that the selectors
-// match, one by one.
+// match, one by one. One that others refer to, or that the rules of its kind keep, stays, and is the answer when the others have
+// gone; any other error ends the request, as in 1.25.
 func (v *Verbs) DeleteCollection(r *request.Request) error {
 	which, err := listOptionsOf(r)
 	if err != nil {
@@ -83,14 +85,19 @@ func (v *Verbs) DeleteCollection(r *request.Request) error {
 		return err
 	}
 	opts.By, opts.Author, opts.Collected = r.User, r, true
+	var kept *objects.KeptError // the first
 	for _, n := range names {
-		if _, _, err := v.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: n.namespace, Name: n.name}, opts); err != nil {
-			var e *api.Error
-			if errors.As(err, &e) && e.Reason == api.ReasonNotFound {
-				continue
-			}
+		_, _, err := v.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: n.namespace, Name: n.name}, opts)
+		switch refused := (*objects.KeptError)(nil); {
+		case err == nil, api.IsReason(err, api.ReasonNotFound):
+		case errors.As(err, &refused):
+			kept = cmp.Or(kept, refused)
+		default:
 			return err
 		}
+	}
+	if kept != nil {
+		return kept
 	}
 	return v.respondList(r, list)
 }

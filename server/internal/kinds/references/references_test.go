@@ -179,7 +179,6 @@ func TestReferenceMeetsDelete(t *testing.T) {
 // noneDangles follows the history of the fleet, and fails at each state in which a truck refers to a missing depot.
 func noneDangles(t *testing.T, h *harness.Server) {
 	t.Helper()
-	const prefix = "fleet.example.com/"
 	there, depots, changes := map[string]bool{}, map[string]string{}, 0 // depots by the trucks that refer to them
 	s := h.Running.Store
 	_, err := s.Changes(t.Context(), prefix, s.Oldest(), func(c *store.Change) bool {
