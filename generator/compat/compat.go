@@ -66,6 +66,7 @@ func Compare(old, now *Surface, o Options) *Report {
 	c.preferred()
 	c.roundTrips()
 	c.conversions()
+	c.gaps()
 	c.resolution()
 	c.betas()
 	c.promises()

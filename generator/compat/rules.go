@@ -64,6 +64,7 @@ func versionRules() []Rule {
 			"add the field to both versions, or let the convert hook keep it"},
 		{"conversion-dropped", Error, anyWay, "what one version has and the other lacks would be dropped, where a webhook kept it",
 			"keep the webhook until the versions are alike"},
+		{VersionValues, Warning, anyWay, "a client of one version meets values that it can neither write nor keep", mendVersions},
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capstan-dev/capstan/generator/compat"
+	"github.com/capstan-dev/capstan/generator/internal/load"
 	"github.com/capstan-dev/capstan/generator/internal/site"
 	"github.com/capstan-dev/capstan/internal/buildinfo"
 	"github.com/capstan-dev/capstan/internal/suggest"
@@ -62,7 +64,14 @@ func newGenerate(root string) *cobra.Command {
 			if format == "human" {
 				return generate(root, emitters(), out)
 			}
-			return reported(out, format, "capstan-gen generate", generate(root, emitters(), io.Discard))
+			m, err := load.Load(root)
+			var found []compat.Finding
+			if err == nil {
+				if found, err = warnings(root, m); err == nil {
+					err = generateOf(m, root, emitters(), io.Discard, time.Now())
+				}
+			}
+			return reported(out, format, "capstan-gen generate", err, found...)
 		},
 	}
 	formatFlag(c, &format)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/internal/emit"
 	"github.com/capstan-dev/capstan/generator/internal/load"
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -21,6 +22,13 @@ func generate(root string, all map[string][]emitter, out io.Writer) error {
 	start := time.Now()
 	m, err := load.Load(root)
 	if err != nil {
+		return err
+	}
+	found, err := warnings(root, m)
+	if err != nil {
+		return err
+	}
+	if err := writeFindings(out, &compat.Report{Findings: found}, "human"); err != nil {
 		return err
 	}
 	return generateOf(m, root, all, out, start)
