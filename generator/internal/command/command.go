@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/generator/compat"
-	"github.com/capstan-dev/capstan/generator/internal/load"
 	"github.com/capstan-dev/capstan/generator/internal/site"
 	"github.com/capstan-dev/capstan/internal/buildinfo"
 	"github.com/capstan-dev/capstan/internal/suggest"
@@ -61,17 +61,12 @@ func newGenerate(root string) *cobra.Command {
 		Use: "generate", Short: "Make gen/ and internal/gen/ from the documents", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			if format == "human" {
-				return generate(root, emitters(), out)
+			if format != "human" {
+				found, err := generate(root, emitters(), io.Discard)
+				return reported(out, format, "capstan-gen generate", err, found...)
 			}
-			m, err := load.Load(root)
-			var found []compat.Finding
-			if err == nil {
-				if found, err = warnings(root, m); err == nil {
-					err = generateOf(m, root, emitters(), io.Discard, time.Now())
-				}
-			}
-			return reported(out, format, "capstan-gen generate", err, found...)
+			found, err := generate(root, emitters(), out)
+			return errors.Join(err, writeFindings(out, &compat.Report{Findings: found}, format))
 		},
 	}
 	formatFlag(c, &format)

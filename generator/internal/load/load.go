@@ -19,10 +19,27 @@ func Load(root string) (*model.Model, error) { return With(root, nil) }
 
 // With loads the documents below root with new or changed ones, by their names.
 func With(root string, files map[string][]byte) (*model.Model, error) {
+	m, err := read(root, files)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Right loads the documents below root, and next to the mistakes in them gives the model of what has nothing to do with
+// these; nil if nothing is left. Later steps can look for mistakes in it.
+func Right(root string) (*model.Model, error) { return read(root, nil) }
+
+func read(root string, files map[string][]byte) (*model.Model, error) {
 	d := newDocuments(root)
 	d.changed = files
 	d.readAll()
-	return d.finish()
+	m, err := d.finish()
+	if err != nil {
+		m = d.others()
+		err = d.err()
+	}
+	return m, err
 }
 
 func newDocuments(root string) *documents {
@@ -131,7 +148,7 @@ func (d *documents) list(folder, skip string) []string {
 			return filepath.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(name, ".yaml"):
 			names = append(names, name)
-		case !entry.IsDir() && strings.HasSuffix(name, ".yml"):
+		case !entry.IsDir() && strings.HasSuffix(name, ".yml") && !d.without[name]:
 			d.fail(schema.Position{File: name, Line: 1}, "rename it to .yaml", "the file would be overlooked")
 		}
 		return nil
@@ -140,7 +157,7 @@ func (d *documents) list(folder, skip string) []string {
 		d.fail(schema.Position{File: folder, Line: 1}, "run the generator at the root of the project", "the documents cannot be read: %v", err)
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d.without[name] })
 }
 
 // group gives the group version of a directory, made on first sight.
