@@ -58,6 +58,12 @@ func TestActions(t *testing.T) {
 		change("an action answers with another kind", "E:action-answer-changed", shop, "Sells., answer: Order", "Sells., answer: Sale"),
 		change("an action of an object answers with another kind", "E:action-answer-changed", shop, ", answer: Order}}", "}}"),
 		change("a body may be less", "E:bounds-tightened", "schemas/shop/v1/Sale.yaml", "maxLength: 9", "maxLength: 8"),
+		change("a member of a body can no longer change: no body comes in place of another", "", "schemas/shop/v1/Sale.yaml", "maxLength: 9", "maxLength: 9, x-cluster-immutable: true"),
+		change("a body has to hold a member", "E:field-presence-changed E:field-required", "schemas/shop/v1/Sale.yaml", "maxLength: 9}\n", "maxLength: 9}\nrequired: [note]\n"),
+		change("an action has another name", "E:subresource-removed", shop, "      refund:", "      repay:"),
+		change("an action of an object has another kind of body", "E:subresource-kind-changed", shop, "{schema: Refund", "{schema: Sale"),
+		change("an action is a GET", "E:subresource-verb-removed", shop, "{schema: Refund,", "{schema: Refund, verbs: [get],"),
+		change("an action of a collection is one of the cluster", "E:resource-scope-changed", shop, "    kind: Sale\n    scope: Namespaced", "    kind: Sale\n    scope: Cluster"),
 		change("a body may be more", "", "schemas/shop/v1/Sale.yaml", "maxLength: 9", "maxLength: 10"),
 	} {
 		t.Run(r.name, func(t *testing.T) {

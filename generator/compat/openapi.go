@@ -103,11 +103,11 @@ func (m *manifest) plainPath(s *Surface, path string, key, item place) {
 				}
 			})
 		}
-		add("request", op.At("requestBody").At("content"), Request|checked)
+		add("request", op.At("requestBody").At("content"), Request|checked|updated)
 		op.At("responses").Each(func(code string, _, value place) { add(code, value.At("content"), Response) })
 		params := m.parameters(key, append(item.At("parameters").Items(), op.At("parameters").Items()...))
 		k := s.addKind(v, method+" "+path+" parameters", params)
-		s.kinds[k.ID].shape.spread(use{Request | checked, stable})
+		s.kinds[k.ID].shape.spread(use{Request | checked | updated, stable})
 	}
 	v.resources = append(v.resources, r)
 }

@@ -130,7 +130,7 @@ func typeRules() []Rule {
 		{"field-default-changed", Error, Request | Stored, "the same request would make another object", "keep the default; a new version may have another one"},
 		{"field-gated", Warning, anyWay, "the field is dropped where the gate is turned off", "name the gate in the notes of the release"},
 		{"field-gated-off", Error, Request, "what clients send would be dropped", "gate only new fields"},
-		{"field-immutable", Error, Request, "updates that change it would be refused", newVersion},
+		{"field-immutable", Error, updated, "updates that change it would be refused", newVersion},
 		{"field-read-only", Error, Request, "what clients send would be dropped", newVersion},
 		{"field-write-only", Error, Response, "clients that read it would not find it", newVersion},
 		{"field-binary-number-changed", Error, anyWay, "binary clients would read one field as another", "write x-cluster-binary with the old number"},
