@@ -66,6 +66,7 @@ func Compare(old, now *Surface, o Options) *Report {
 	c.preferred()
 	c.roundTrips()
 	c.conversions()
+	c.gaps()
 	c.resolution()
 	c.betas()
 	c.promises()
@@ -148,7 +149,7 @@ func (c *comparison) add(u use, rule string, pos schema.Position, element, forma
 	}
 	r := c.levels[rule]
 	c.findings = append(c.findings, Finding{Rule: rule, Level: level, File: pos.File, Line: pos.Line, Element: element,
-		What: fmt.Sprintf(format, args...), Direction: (u.ways &^ checked).String(), Why: r.Why, Mend: r.Mend})
+		What: fmt.Sprintf(format, args...), Direction: u.ways.String(), Why: r.Why, Mend: r.Mend})
 }
 
 // profile compares the words by which clients know an installation.

@@ -53,7 +53,7 @@ func TestCorpus(t *testing.T) {
 	base := readBase(t)
 	old := loaded(t, base, nil)
 	names := map[string]bool{}
-	for _, r := range slices.Concat(valueRows, typeRows, resourceRows, lifeRows, silentRows, cornerRows, ruleRows, renameRows) {
+	for _, r := range slices.Concat(valueRows, typeRows, resourceRows, lifeRows, silentRows, cornerRows, ruleRows, renameRows, gapRows) {
 		if all++; r.want == "" {
 			silent++
 		}

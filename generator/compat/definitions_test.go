@@ -65,6 +65,7 @@ func TestCornersOfDefinitions(t *testing.T) {
 		{"names are no longer bounded", "", on("metadata: {type: object}", "metadata: {type: object, properties: {name: {type: string, maxLength: 20}}}"), nil},
 		{"an object is a resource", "E:rule-added", nil, on("x-kubernetes-preserve-unknown-fields: true", "x-kubernetes-preserve-unknown-fields: true, x-kubernetes-embedded-resource: true")},
 		{"nothing converts", "E:conversion-dropped", nil, none},
+		{"the stored version allows less than another", "E:bounds-tightened W:version-values", append([]edit{alike}, none...), append([]edit{alike, {old: "{crew: {type: integer}, hands", new: "{crew: {type: integer, maximum: 99}, hands"}}, none...)},
 		{"nothing converts versions that are alike", "", []edit{alike}, append([]edit{alike}, none...)},
 		{"a field in one version is lost", "W:round-trip-lost", none, append(on("hands: {type: integer}", "hands: {type: integer}\n              oars: {type: integer}"), none...)},
 		{"null may be read", "W:field-nullable", nil, on("tug: {type: string}", "tug: {type: string, nullable: true}")},

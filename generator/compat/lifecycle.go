@@ -19,7 +19,7 @@ func (c *comparison) groupVersion(old, now *version) {
 		for _, r := range old.resources {
 			c.gone(old, r)
 		}
-		if len(old.resources) == 0 {
+		if len(old.resources) == 0 && !c.differ() { // published documents have kinds of others, as Status
 			c.findOld(u, "group-version-removed", old.Pos, old.Dir, "is no longer served")
 		}
 		return

@@ -34,7 +34,7 @@ func (m *manifest) openAPI(s *Surface, root place) {
 	})
 	root.At("paths").Each(func(path string, key, value place) {
 		if op, ok := foreign.OperationsOf(path, value); ok {
-			m.resourcePath(s, op, key)
+			m.resourcePath(s, op, key, value)
 			return
 		}
 		if strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") {
@@ -51,16 +51,28 @@ func isList(t *shape) bool {
 }
 
 // resourcePath adds the operations of one path of a resource.
-func (m *manifest) resourcePath(s *Surface, op foreign.Operations, key place) {
+func (m *manifest) resourcePath(s *Surface, op foreign.Operations, key, item place) {
 	v := s.version(op.Group, op.Version, m.Position(key))
 	r := v.resource(op.Plural)
 	if r == nil {
 		r = &model.Resource{Pos: m.Position(key), GV: v.GroupVersion, Plural: op.Plural, Stored: true, StorageVersion: v.Version}
 		v.resources = append(v.resources, r)
 	}
+	var action *model.Action
+	for _, method := range []string{"get", "post"} {
+		if a := m.performed(s, item.At(method)); a != nil {
+			action = a
+		}
+	}
 	if op.AddTo(r, m.Position(key)); op.Subresource != "" {
-		r.Subresources[len(r.Subresources)-1].Type = s.typeOf(v, op.Kind)
-	} else if op.Kind != "" && r.Kind == "" {
+		sub := &r.Subresources[len(r.Subresources)-1]
+		sub.Type, sub.Action = s.typeOf(v, op.Kind), action
+		return
+	}
+	if action != nil {
+		r.Action = action
+	}
+	if op.Kind != "" && r.Kind == "" {
 		r.Kind, r.Type = op.Kind, s.typeOf(v, op.Kind)
 	}
 }
@@ -91,11 +103,11 @@ func (m *manifest) plainPath(s *Surface, path string, key, item place) {
 				}
 			})
 		}
-		add("request", op.At("requestBody").At("content"), Request|checked)
+		add("request", op.At("requestBody").At("content"), Request|checked|updated)
 		op.At("responses").Each(func(code string, _, value place) { add(code, value.At("content"), Response) })
 		params := m.parameters(key, append(item.At("parameters").Items(), op.At("parameters").Items()...))
 		k := s.addKind(v, method+" "+path+" parameters", params)
-		s.kinds[k.ID].shape.spread(use{Request | checked, stable})
+		s.kinds[k.ID].shape.spread(use{Request | checked | updated, stable})
 	}
 	v.resources = append(v.resources, r)
 }

@@ -40,9 +40,9 @@ func (c *comparison) resource(v *version, old *model.Resource, in *version) {
 	if c.both(facetNames) {
 		c.spoken(u, path, old, now)
 	}
+	c.action(u, path, now.Pos, old.Action, now.Action)
 	if c.both(facetLife) {
 		differs("endpoint-changed", "endpoint", string(old.Endpoint), string(now.Endpoint))
-		c.action(u, path, old.Action, now.Action)
 		if why := named(old.NameFormat).within(named(now.NameFormat)); why != "" {
 			find("resource-name-format-changed", "takes fewer names: %s", why)
 		}
@@ -312,6 +312,7 @@ func (c *comparison) subresource(u use, path string, old *model.Subresource, res
 	if was, is := typeID(old.Type), typeID(now.Type); was != is && !c.differ() {
 		find("subresource-kind-changed", "had the kind %s and has %s", was, is)
 	}
+	c.action(u, path, now.Pos, old.Action, now.Action)
 	if !c.both(facetStorage) {
 		return
 	}
@@ -324,7 +325,6 @@ func (c *comparison) subresource(u use, path string, old *model.Subresource, res
 	if old.Endpoint != now.Endpoint {
 		find("endpoint-changed", "did %s and does %s", old.Endpoint, now.Endpoint)
 	}
-	c.action(u, path, old.Action, now.Action)
 	for _, version := range old.AlsoAccepts {
 		if !slices.Contains(now.AlsoAccepts, version) {
 			find("subresource-version-removed", "no longer accepts bodies of %s", version)
@@ -341,26 +341,6 @@ func (c *comparison) subresource(u use, path string, old *model.Subresource, res
 	}
 	if old.MissingAs != now.MissingAs {
 		find("resource-missing-changed", "named %s when the object is missing and names %s", cmp.Or(old.MissingAs, "itself"), cmp.Or(now.MissingAs, "itself"))
-	}
-}
-
-// action compares an action, nil for none.
-func (c *comparison) action(u use, path string, old, now *model.Action) {
-	if old == nil || now == nil {
-		return // another endpoint
-	}
-	find := func(rule, format string, args ...any) { c.find(u, rule, now.Pos, path, format, args...) }
-	if was, is := typeID(old.Answer), typeID(now.Answer); was != is {
-		find("action-answer-changed", "answered %s and answers %s", was, is)
-	}
-	switch {
-	case old.Streams() != now.Streams():
-		answers := map[bool]string{true: "a sequence of objects", false: "one object"}
-		find("action-effect-changed", "answers with %s, and it was %s", answers[now.Streams()], answers[old.Streams()])
-	case old.Effect == "reads" && now.Effect == "writes":
-		find("action-writes", "only read and writes")
-	case old.Effect == "writes" && now.Effect == "reads":
-		find("action-effect-changed", "wrote and only reads")
 	}
 }
 

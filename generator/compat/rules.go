@@ -64,6 +64,7 @@ func versionRules() []Rule {
 			"add the field to both versions, or let the convert hook keep it"},
 		{"conversion-dropped", Error, anyWay, "what one version has and the other lacks would be dropped, where a webhook kept it",
 			"keep the webhook until the versions are alike"},
+		{VersionValues, Warning, anyWay, "a client of one version meets values that it can neither write nor keep", mendVersions},
 	}
 }
 
@@ -132,7 +133,7 @@ func typeRules() []Rule {
 		{"field-default-changed", Error, Request | Stored, "the same request would make another object", "keep the default; a new version may have another one"},
 		{"field-gated", Warning, anyWay, "the field is dropped where the gate is turned off", "name the gate in the notes of the release"},
 		{"field-gated-off", Error, Request, "what clients send would be dropped", "gate only new fields"},
-		{"field-immutable", Error, Request, "updates that change it would be refused", newVersion},
+		{"field-immutable", Error, updated, "updates that change it would be refused", newVersion},
 		{"field-read-only", Error, Request, "what clients send would be dropped", newVersion},
 		{"field-write-only", Error, Response, "clients that read it would not find it", newVersion},
 		{"field-binary-number-changed", Error, anyWay, "binary clients would read one field as another", "write x-cluster-binary with the old number"},

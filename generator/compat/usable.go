@@ -139,15 +139,3 @@ func (a verdicts) has(i int, answer bool) bool {
 func (a verdicts) within(i, j int) bool {
 	return !slices.ContainsFunc(a.rows, func(row []bool) bool { return row[i] && !row[j] })
 }
-
-// Beyond reports whether a schema of a type allows a value that another one refuses, if that can be seen.
-func (u *Usable) Beyond(s *schema.Schema, in *model.Type, other *schema.Schema, otherIn *model.Type) bool {
-	t, o := u.shapes.usage(s, in).shape, u.shapes.usage(other, otherIn).shape
-	p := sortsOf(o.inline())
-	if t.kind != o.kind || slices.ContainsFunc(append(sortsOf(t.inline()), p...), (*logic).strange) {
-		return false
-	}
-	y := &trial{}
-	refused := slices.ContainsFunc(y.of(t, p), func(v any) bool { return !empty(v) && !accepts(o, v, false) })
-	return refused && !y.unsure
-}

@@ -16,6 +16,7 @@ const (
 	Response                       // clients read it
 	Stored                         // releases leave it to each other
 	checked                        // sent, and refused if it breaks a rule
+	updated                        // sent in place of an earlier one
 )
 
 func (d Direction) String() string {
@@ -62,6 +63,9 @@ func (s *Surface) mark() {
 			if sends(r.Verbs) {
 				own = Request | checked
 			}
+			if changes(r.Verbs) {
+				own |= updated
+			}
 			if answers(r.Endpoint, r.Verbs) {
 				own |= Response
 			}
@@ -74,6 +78,9 @@ func (s *Surface) mark() {
 				ways := Direction(0)
 				if sends(sub.Verbs) {
 					ways = Request | checked
+				}
+				if changes(sub.Verbs) {
+					ways |= updated
 				}
 				if answers(sub.Endpoint, sub.Verbs) {
 					ways |= Response
@@ -89,13 +96,18 @@ func (s *Surface) mark() {
 			if !k.of.Served {
 				level = stable
 			}
-			k.shape.spread(use{Request | Response | checked, level})
+			k.shape.spread(use{Request | Response | checked | updated, level})
 		}
 	}
 }
 
 func sends(verbs []string) bool {
 	return slices.ContainsFunc(verbs, func(v string) bool { return v == "create" || v == "update" || v == "patch" })
+}
+
+// changes reports whether clients send a value in place of an earlier one.
+func changes(verbs []string) bool {
+	return slices.Contains(verbs, "update") || slices.Contains(verbs, "patch")
 }
 
 // answers reports whether a resource or subresource answers with its own kind.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,48 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("files changed: %v", changes(before, after))
 			}
 		})
+	}
+}
+
+// One run of generate names a mistake of each step in five kinds, and says nothing of those that refer to wrong ones.
+func TestGenerateNamesMistakesOfAllSteps(t *testing.T) {
+	kind := func(name, members string) [3]string {
+		return [3]string{"schemas/fleet/v1beta1/" + name + ".yaml", "", "description: Something to move goods with.\nproperties:\n  metadata: {}\n  spec: {description: The wanted state.}\n" +
+			"$defs:\n  " + name + "Spec:\n    description: What its owner wants.\n    properties:\n" + members}
+	}
+	resources := ""
+	for _, name := range []string{"Boat", "Car", "Bike", "Cart", "Sled", "Depot", "Yard"} {
+		resources += "  " + strings.ToLower(name) + "s: {kind: " + name + ", scope: Namespaced}\n"
+	}
+	resources = strings.Replace(resources, "scope: Namespaced}", "scope: Namespaced, storedAs: fleet/v1/Boot}", 1)
+	root := newModule(t, [][3]string{
+		{"openapi/fleet/v1beta1.yaml", "x-cluster-resources:\n", "x-cluster-resources:\n" + resources},
+		kind("Boat", "      sails: {description: Number of sails., type: integer}\n"),
+		kind("Car", "      doors: {description: Number of doors., type: integer\n"),
+		kind("Bike", "      gears: {description: Gears., type: integer}\n"),
+		kind("Cart", "      wheels: {description: Number of wheels., type: integer, maximum: 4, default: 5}\n"),
+		kind("Sled", "      dog: {description: Who draws it., type: string}\n      Dog: {description: Who watches it., type: string}\n"),
+		kind("Depot", "      car: {description: The car in it., $ref: /fleet/v1beta1/CarSpec}\n"),
+		kind("Yard", "      depot: {description: The depot in it., $ref: /fleet/v1beta1/DepotSpec}\n"),
+	})
+	before := readFiles(t, root)
+	err := Run(root, []string{"generate"}, io.Discard)
+	if err == nil {
+		t.Fatal("no mistake was found")
+	}
+	got := strings.Split(err.Error(), "\n")
+	for _, want := range []string{"openapi/fleet/v1beta1.yaml:12: boats is stored as fleet/v1/Boot, which no document stores; ", "schemas/fleet/v1beta1/Car.yaml:9: not valid YAML: ",
+		"schemas/fleet/v1beta1/Bike.yaml:9: the description of gears only repeats its name; ", "schemas/fleet/v1beta1/Cart.yaml:9: the default of wheels does not fit: ",
+		"schemas/fleet/v1beta1/Sled.yaml:10: the field Dog has the name Dog in Go, as dog does; "} {
+		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, want) }) {
+			t.Errorf("it does not say %s", want)
+		}
+	}
+	if len(got) != 5 || codeOf(err) != 2 {
+		t.Errorf("code %d, %v", codeOf(err), err)
+	}
+	if after := readFiles(t, root); !maps.Equal(before, after) {
+		t.Errorf("files changed: %v", changes(before, after))
 	}
 }
 

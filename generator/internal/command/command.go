@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/internal/site"
 	"github.com/capstan-dev/capstan/internal/buildinfo"
 	"github.com/capstan-dev/capstan/internal/suggest"
@@ -59,10 +61,12 @@ func newGenerate(root string) *cobra.Command {
 		Use: "generate", Short: "Make gen/ and internal/gen/ from the documents", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			if format == "human" {
-				return generate(root, emitters(), out)
+			if format != "human" {
+				found, err := generate(root, emitters(), io.Discard)
+				return reported(out, format, "capstan-gen generate", err, found...)
 			}
-			return reported(out, format, "capstan-gen generate", generate(root, emitters(), io.Discard))
+			found, err := generate(root, emitters(), out)
+			return errors.Join(err, writeFindings(out, &compat.Report{Findings: found}, format))
 		},
 	}
 	formatFlag(c, &format)

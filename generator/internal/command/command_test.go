@@ -105,7 +105,7 @@ func TestGenIsNeverHalfWritten(t *testing.T) {
 		"not a directory":                  {"gen": {one("new.go"), one("new.go/below.go")}}, // fails while it is written
 		"type APIVersions is not declared": emitters(),                                       // the shop has no documents of discovery
 	} {
-		if err := generate(root, all, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := generate(root, all, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 		if left, err := os.ReadDir(gen); err != nil || len(left) != 1 || left[0].Name() != "kept.go" {
@@ -116,7 +116,7 @@ func TestGenIsNeverHalfWritten(t *testing.T) {
 		}
 	}
 	var said bytes.Buffer
-	if err := generate(root, map[string][]emitter{"gen": {one("new.go")}}, &said); err != nil || !strings.HasPrefix(said.String(), "gen/: 1 files, 0 KiB, in ") {
+	if _, err := generate(root, map[string][]emitter{"gen": {one("new.go")}}, &said); err != nil || !strings.HasPrefix(said.String(), "gen/: 1 files, 0 KiB, in ") {
 		t.Fatalf("said %q, error %v", said.String(), err)
 	}
 	if left, err := os.ReadDir(gen); err != nil || len(left) != 1 || left[0].Name() != "new.go" {

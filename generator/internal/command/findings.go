@@ -42,14 +42,14 @@ func writeFindings(out io.Writer, report *compat.Report, format string) error {
 	return nil
 }
 
-// reported writes the mistakes in documents in a form for programs, and returns the error, shortened to their number:
-// their texts are in the report. People get the error as it is.
-func reported(out io.Writer, format, tool string, err error) error {
+// reported writes the mistakes in documents, and warnings about them, in a form for programs, and returns the error,
+// shortened to the number of mistakes: their texts are in the report. People get the error as it is.
+func reported(out io.Writer, format, tool string, err error, warnings ...compat.Finding) error {
 	if format == "human" {
 		return err
 	}
 	mistakes := mistakesOf(err)
-	if err := writeFindings(out, &compat.Report{Tool: tool, Findings: mistakes}, format); err != nil {
+	if err := writeFindings(out, &compat.Report{Tool: tool, Findings: slices.Concat(mistakes, warnings)}, format); err != nil {
 		return err
 	}
 	if err != nil && !slices.ContainsFunc(mistakes, func(f compat.Finding) bool { return f.File == "" }) {

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 )
@@ -44,5 +45,37 @@ func TestFormatsOfFindings(t *testing.T) {
 		if !strings.Contains(c.args, "github") && !json.Valid(out.Bytes()) {
 			t.Errorf("%s: %s", c.args, out.String())
 		}
+	}
+}
+
+// Generate warns where one version allows what another refuses, and makes the code all the same; lint.yaml may accept it.
+func TestGenerateWarnsOfVersions(t *testing.T) {
+	root := newModule(t, nil)
+	if err := Run(root, []string{"new", "version", "v1", "--from", "v1beta1"}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	said := func(args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if err := Run(root, args, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if text := said("generate"); strings.Contains(text, "warning") {
+		t.Error(text)
+	}
+	edit(t, root, [3]string{"schemas/fleet/v1/Truck.yaml", "same-as: /fleet/v1beta1/Truck\n", "same-as: /fleet/v1beta1/Truck\n$defs: {TruckSpec: {properties: {size: {maximum: 110}}}}\n"})
+	const what = "fleet/v1.TruckSpec.size allows values that fleet/v1beta1 refuses, which stores them: such writes fail"
+	if text := said("generate"); !strings.Contains(text, ": warning version-values: "+what+"; give both") || !strings.Contains(text, "gen/: ") {
+		t.Error(text)
+	}
+	if text := said("generate", "--format", "json"); !strings.Contains(text, what[strings.Index(what, "allows"):]) || !json.Valid([]byte(text)) {
+		t.Error(text)
+	}
+	edit(t, root, [3]string{"lint.yaml", "", "accepted:\n- {rule: version-values, element: fleet/v1.TruckSpec.size, reason: nobody has so many, until: 2999-01-01}\n" +
+		"- {rule: unit, element: fleet/v1.TruckSpec.none, reason: nobody looks for it, until: 2999-01-01}\n"})
+	if text := said("generate"); strings.Contains(text, "warning") || strings.Contains(text, "acceptance") {
+		t.Error(text)
 	}
 }

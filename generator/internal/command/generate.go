@@ -11,22 +11,44 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/internal/emit"
 	"github.com/capstan-dev/capstan/generator/internal/load"
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// generate writes gen/ below root.
-func generate(root string, all map[string][]emitter, out io.Writer) error {
+// generate writes gen/ below root, and lists the warnings about right documents. Next to the mistakes that keep some
+// documents from being read it gives those that emitters find in the others.
+func generate(root string, all map[string][]emitter, out io.Writer) ([]compat.Finding, error) {
 	start := time.Now()
-	m, err := load.Load(root)
+	m, err := load.Right(root)
 	if err == nil {
 		err = load.OtherReleases(root, m)
 	}
 	if err != nil {
-		return err
+		return nil, errors.Join(err, laterMistakes(m, all))
 	}
-	return generateOf(m, root, all, out, start)
+	found, err := warnings(root, m)
+	if err != nil {
+		return nil, err
+	}
+	return found, generateOf(m, root, all, out, start)
+}
+
+// laterMistakes are those of documents that emitters find.
+func laterMistakes(m *model.Model, all map[string][]emitter) error {
+	if m == nil {
+		return nil
+	}
+	_, err := emitFolders(m, all)
+	var mistakes []error
+	for _, f := range mistakesOf(err) {
+		if f.File != "" {
+			mistakes = append(mistakes, &schema.Error{Pos: schema.Position{File: f.File, Line: f.Line}, What: f.What, Fix: f.Mend})
+		}
+	}
+	return errors.Join(mistakes...)
 }
 
 // generateOf writes gen/ of documents that were begun to be loaded at start. A mistake anywhere leaves the old gen/ as it
@@ -35,11 +57,9 @@ func generateOf(m *model.Model, root string, all map[string][]emitter, out io.Wr
 	if m.Module == model.Nameless {
 		return errors.New("go.mod is missing, so the imports of generated code are unknown: run go mod init, or work at the root of the module")
 	}
-	made := map[string][]emit.File{}
-	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(all))) { // tables first: they find most mistakes
-		if made[dir], err = emitAll(m, all[dir]); err != nil {
-			return err
-		}
+	made, err := emitFolders(m, all)
+	if err != nil {
+		return err
 	}
 	if of := emit.HandConverted(m); len(of) > 0 && !m.Hooks {
 		if _, err := fmt.Fprintf(out, "No test tries the conversion of %s: call servertest.Conversions in one, or name the hooks Hooks in a package hooks.\n", strings.Join(of, ", ")); err != nil {
@@ -89,14 +109,27 @@ func editorSchemas(m *model.Model) ([]emit.File, error) {
 	return files, err
 }
 
+// emitFolders makes the files of each folder. The mistakes of all emitters are joined.
+func emitFolders(m *model.Model, all map[string][]emitter) (map[string][]emit.File, error) {
+	made, wrong := map[string][]emit.File{}, []error{}
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(all))) { // tables first: they find most mistakes
+		var err error
+		made[dir], err = emitAll(m, all[dir])
+		wrong = append(wrong, err)
+	}
+	return made, errors.Join(wrong...)
+}
+
 // emitAll makes the files of all emitters, which may not write one twice.
 func emitAll(m *model.Model, all []emitter) ([]emit.File, error) {
 	var files []emit.File
+	var wrong []error
 	by := map[string]bool{}
 	for _, e := range all {
 		made, err := e(m)
 		if err != nil {
-			return nil, err
+			wrong = append(wrong, err)
+			continue
 		}
 		for _, f := range made {
 			if by[f.Path] {
@@ -105,6 +138,9 @@ func emitAll(m *model.Model, all []emitter) ([]emit.File, error) {
 			by[f.Path] = true
 		}
 		files = append(files, made...)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
 	}
 	emit.Relocate(m, files)
 	return files, nil

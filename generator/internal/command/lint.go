@@ -27,7 +27,7 @@ func newLint(root string) *cobra.Command {
 			if err != nil {
 				return reported(out, format, "capstan-gen lint", err)
 			}
-			report, err := lintReport(root, m)
+			report, err := judged(root, house.Check(m))
 			if err != nil {
 				return err
 			}
@@ -44,13 +44,13 @@ func newLint(root string) *cobra.Command {
 	return c
 }
 
-// lintReport is the report of the house rules, with the levels and acceptances of lint.yaml.
-func lintReport(root string, m *model.Model) (*compat.Report, error) {
+// judged is the report of findings in documents, with the levels and acceptances of lint.yaml.
+func judged(root string, findings []compat.Finding) (*compat.Report, error) {
 	config, err := readConfig(root, "", "lint.yaml", house.Rules()...)
 	if err != nil {
 		return nil, err
 	}
-	report := &compat.Report{Tool: "capstan-gen lint", Findings: house.Check(m)}
+	report := &compat.Report{Tool: "capstan-gen lint", Findings: findings}
 	if config != nil {
 		for i := range report.Findings {
 			config.Level(&report.Findings[i])
@@ -59,4 +59,21 @@ func lintReport(root string, m *model.Model) (*compat.Report, error) {
 		config.Accept(report, time.Now().UTC())
 	}
 	return report, nil
+}
+
+// warnings lists the findings of generate in right documents: values that not all versions of a kind allow, unless lint.yaml
+// turns the rule off or accepts them. Other entries of lint.yaml are not judged here.
+func warnings(root string, m *model.Model) ([]compat.Finding, error) {
+	report, err := judged(root, house.Versions(m))
+	if err != nil {
+		return nil, err
+	}
+	var found []compat.Finding
+	for _, f := range report.Findings {
+		if f.Rule == compat.VersionValues {
+			f.Level = compat.Warning
+			found = append(found, f)
+		}
+	}
+	return found, nil
 }

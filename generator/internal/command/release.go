@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/generator/compat"
+	"github.com/capstan-dev/capstan/generator/internal/house"
 	"github.com/capstan-dev/capstan/generator/internal/load"
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/generator/internal/site"
@@ -168,7 +169,7 @@ func (r releasing) gate(m *model.Model) error {
 	if report.Breaking() {
 		return verdict{errors.Join(report.Write(r.out, "human"), errors.New("the documents break the last release, so they cannot be released: take the changes back, or accept the findings in compat.yaml"))}
 	}
-	style, err := lintReport(r.root, m)
+	style, err := judged(r.root, house.Check(m))
 	if err != nil {
 		return err
 	}

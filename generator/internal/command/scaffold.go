@@ -104,7 +104,8 @@ func (s *scaffoldOf) writeModule(dir string) error {
 			return err
 		}
 	}
-	return generate(dir, emitters(), io.Discard)
+	_, err := generate(dir, emitters(), io.Discard)
+	return err
 }
 
 // findCapstan finds out which release of Capstan the module is for: that of this program, or the commit of a

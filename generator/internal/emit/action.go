@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // actionMethod is the method of the hooks that performs an action. Object, Body and Answer are types of Go in the package
@@ -118,7 +119,8 @@ func distinctActions(groups []catalogGroup) error {
 	for i := range groups {
 		for _, a := range groups[i].Actions {
 			if other := has[a.Name]; other != "" {
-				return fmt.Errorf("%s: the action %s needs the method %s, which %s has already; rename one of them", groups[i].Pos, a.Path, a.Name, other)
+				return &schema.Error{Pos: groups[i].Pos, What: fmt.Sprintf("the action %s needs the method %s, which %s has already", a.Path, a.Name, other),
+					Fix: "rename one of them"}
 			}
 			has[a.Name] = "the action " + a.Path + " in " + groups[i].Dir
 		}

@@ -208,7 +208,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 	g.Methods = slices.Compact(g.Methods)
 	for i := 1; i < len(g.Methods); i++ {
 		if g.Methods[i].Name == g.Methods[i-1].Name {
-			return g, fmt.Errorf("%s: two hooks are called %s: rename a cell", gv.Pos, g.Methods[i].Name)
+			return g, &schema.Error{Pos: gv.Pos, What: "two hooks are called " + g.Methods[i].Name, Fix: "rename a cell"}
 		}
 	}
 	return g, nil

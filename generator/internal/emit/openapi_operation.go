@@ -16,6 +16,7 @@ type operation struct {
 	answer          object   // schema of a success
 	codes           []string // success codes
 	answerTypes     []string // media types
+	effect          string   // of an action; "" for others
 }
 
 // mediaTypes are the representations that the server speaks.
@@ -98,6 +99,9 @@ func (c *components) render(op operation) object {
 	o := object{"operationId": op.id, "tags": []string{op.tag}, "description": op.description}
 	if op.action != "" {
 		o[c.ext+"action"] = op.action
+	}
+	if op.effect != "" {
+		o[c.ext+"effect"] = op.effect
 	}
 	if op.kind != nil {
 		o[c.ext+"group-version-kind"] = op.kind

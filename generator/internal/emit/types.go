@@ -2,6 +2,7 @@ package emit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,13 +27,15 @@ func Types(m *model.Model) ([]File, error) {
 	}
 	index := indexTypes(m)
 	var files []File
+	var wrong []error
 	for _, gv := range m.GroupVersions {
 		if gv.BuiltIn {
 			continue
 		}
 		p := &goTypes{index: index, gv: gv, imports: map[string]bool{}, schemas: openapi3.Schemas{}, constants: map[string]string{}}
 		if err := p.collect(); err != nil {
-			return nil, err
+			wrong = append(wrong, err)
+			continue
 		}
 		if len(p.schemas) == 0 {
 			continue
@@ -61,7 +64,7 @@ func Types(m *model.Model) ([]File, error) {
 			files = append(files, File{gv.Dir + "/" + f.name, source})
 		}
 	}
-	return files, nil
+	return files, errors.Join(wrong...)
 }
 
 // apiVersion is the text of an object's apiVersion: "v1", "apps/v1".
@@ -92,29 +95,32 @@ type goKind struct {
 }
 
 func (p *goTypes) collect() error {
+	var wrong []error
 	for _, t := range p.gv.Types {
-		name := goTypeName(t.Name, t.Schema.Goname)
-		s, err := p.declaration(t, name)
-		if err != nil {
-			return err
-		}
-		if err := p.enum(name, t.Name, t.Schema); err != nil {
-			return err
-		}
-		if s.Value.Description == "" {
-			s.Value.Description = "has no description."
-		}
-		s.Value.Description = wrap(name+": "+s.Value.Description, commentWidth)
-		if t.Kind {
-			p.addTypeMeta(s.Value)
-			p.kinds = append(p.kinds, goKind{Go: name, Kind: t.Name, HasMetadata: hasObjectMeta(t)})
-		}
-		if err := p.declare(name, s, t.Schema); err != nil {
-			return err
-		}
+		wrong = append(wrong, p.collectType(t))
 	}
 	slices.SortFunc(p.kinds, func(a, b goKind) int { return cmp.Compare(a.Go, b.Go) })
-	return nil
+	return errors.Join(wrong...)
+}
+
+func (p *goTypes) collectType(t *model.Type) error {
+	name := goTypeName(t.Name, t.Schema.Goname)
+	s, err := p.declaration(t, name)
+	if err != nil {
+		return err
+	}
+	if err := p.enum(name, t.Name, t.Schema); err != nil {
+		return err
+	}
+	if s.Value.Description == "" {
+		s.Value.Description = "has no description."
+	}
+	s.Value.Description = wrap(name+": "+s.Value.Description, commentWidth)
+	if t.Kind {
+		p.addTypeMeta(s.Value)
+		p.kinds = append(p.kinds, goKind{Go: name, Kind: t.Name, HasMetadata: hasObjectMeta(t)})
+	}
+	return p.declare(name, s, t.Schema)
 }
 
 // declare adds a type to the package. Two types may not have the same Go name.

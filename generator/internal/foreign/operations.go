@@ -10,7 +10,7 @@ import (
 
 // resourcePath is a path of the resources of a control plane: group, version, plural, and
 // whether there are a namespace, a name and a subresource.
-var resourcePath = regexp.MustCompile(`^/(?:api|apis/([^/]+))/(v[0-9][a-z0-9]*)/(namespaces/\{namespace\}/)?([a-z0-9]+)(/\{name\}(?:/([a-z]+))?)?$`)
+var resourcePath = regexp.MustCompile(`^/(?:api|apis/([^/]+))/(v[0-9][a-z0-9]*)/(namespaces/\{namespace\}/)?([-a-z0-9]+)(/\{name\}(?:/([-a-z0-9]+))?)?$`)
 
 // operationVerbs are the verbs of methods, for a collection and for one object.
 var operationVerbs = map[string][2]string{"get": {"list", "get"}, "post": {"create", "create"}, "put": {"", "update"}, "patch": {"", "patch"},

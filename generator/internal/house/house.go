@@ -20,7 +20,7 @@ func Rules() []string {
 	return []string{"boolean", "boolean-name", "bounds", "branch-twice", "builtin-name", "conditions", "description", "enum", "enum-refused", "enum-value",
 		"field-name", "float", "list-type", "no-number", "no-value", "optional-zero", "outlives", "plural", "reference", "required-read-only", "rule-at",
 		"rule-contradiction", "rule-cost", "rule-idle", "rule-message", "rule-value", "schema-dead", "schema-idle", "singular-kind", "status-endpoint",
-		"text-format", "two-groups", "unit", "version-priority", "version-values"}
+		"text-format", "two-groups", "unit", "version-priority", compat.VersionValues}
 }
 
 // Check lists the findings in documents that the surface of the release has no say in, in
@@ -56,6 +56,11 @@ func Check(m *model.Model) []compat.Finding {
 			c.rules(t)
 		}
 	}
+	return c.sorted()
+}
+
+// sorted are the findings in the order of files and lines, each once.
+func (c *checker) sorted() []compat.Finding {
 	slices.SortStableFunc(c.found, func(a, b compat.Finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Rule, b.Rule))
 	})

@@ -117,7 +117,7 @@ func (d *documents) checkUsed() {
 	for _, gv := range d.model.GroupVersions {
 		for _, t := range gv.Types {
 			if !used[t] {
-				d.fail(t.Schema.Pos, "refer to it, or remove it", "nothing uses the type %s", t.Name)
+				d.failOf(model.Missing{Names: []string{t.Name}}, t.Schema.Pos, "refer to it, or remove it", "nothing uses the type %s", t.Name)
 			}
 		}
 	}

@@ -310,7 +310,7 @@ func (d *documents) checkRenames() {
 			eachSchema(t.Schema, true, func(s *schema.Schema, _ bool) {
 				for _, p := range s.Properties {
 					if p.Schema.RenamedFrom != nil && !d.moved[p.Schema] {
-						d.fail(d.at(p.Schema, "x-cluster-renamed-from"), "write the name that the field has in another version of the kind, or remove it",
+						d.failOf(model.Missing{}, d.at(p.Schema, "x-cluster-renamed-from"), "write the name that the field has in another version of the kind, or remove it",
 							"%s was renamed from %s, which no other version has", p.Name, strings.Join(p.Schema.RenamedFrom, ", "))
 					}
 				}

@@ -37,18 +37,18 @@ func OtherReleases(root string, m *model.Model) error {
 	return nil
 }
 
-// openReleases reads the releases of the project, of which asked is the one to read.
-func (r *reader) openReleases(asked string) {
+// openReleases reads the releases of the project, and chooses the one that is asked for, or the usual one.
+func (r *reader) openReleases() {
 	text := r.changed[releasesFile]
 	if text == nil {
 		text, _ = os.ReadFile(filepath.Join(r.root, filepath.FromSlash(releasesFile))) // as if it were not there
 	}
 	switch {
 	case text != nil:
-		r.releases = r.readReleases(text, asked)
-	case asked != "":
+		r.releases = r.readReleases(text, r.release)
+	case r.release != "":
 		at := schema.Position{File: releasesFile, Line: 1}
-		r.fail(at, "add openapi/releases.yaml with the releases, oldest first", "the release %s is asked for, and the project names none", asked)
+		r.fail(at, "add openapi/releases.yaml with the releases, oldest first", "the release %s is asked for, and the project names none", r.release)
 	}
 }
 

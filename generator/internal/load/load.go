@@ -21,16 +21,34 @@ func Load(root string) (*model.Model, error) { return With(root, nil) }
 // At is Load for a release of the documents (openapi/releases.yaml).
 func At(root, release string) (*model.Model, error) {
 	d := newDocuments(root)
-	d.readAll(release)
+	d.release = release
+	d.readAll()
 	return d.finish()
 }
 
 // With loads the documents below root with new or changed ones, by their names.
 func With(root string, files map[string][]byte) (*model.Model, error) {
+	m, err := read(root, files)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Right loads the documents below root, and next to the mistakes in them gives the model of what has nothing to do with
+// these; nil if nothing is left. Later steps can look for mistakes in it.
+func Right(root string) (*model.Model, error) { return read(root, nil) }
+
+func read(root string, files map[string][]byte) (*model.Model, error) {
 	d := newDocuments(root)
 	d.changed = files
-	d.readAll("")
-	return d.finish()
+	d.readAll()
+	m, err := d.finish()
+	if err != nil {
+		m = d.others()
+		err = d.err()
+	}
+	return m, err
 }
 
 func newDocuments(root string) *documents {
@@ -73,10 +91,9 @@ type link struct {
 	to   **model.Type
 }
 
-// readAll reads all documents for a release, "" for the usual one.
-func (d *documents) readAll(release string) {
+func (d *documents) readAll() {
 	d.openModule()
-	if d.openReleases(release); len(d.errs) > 0 {
+	if d.openReleases(); len(d.errs) > 0 {
 		return // nothing can be said of any release
 	}
 	d.model.Releases = d.releases
@@ -150,7 +167,7 @@ func (d *documents) list(folder, skip string) []string {
 			return filepath.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(name, ".yaml"):
 			names = append(names, name)
-		case !entry.IsDir() && strings.HasSuffix(name, ".yml"):
+		case !entry.IsDir() && strings.HasSuffix(name, ".yml") && !d.without[name]:
 			d.fail(schema.Position{File: name, Line: 1}, "rename it to .yaml", "the file would be overlooked")
 		}
 		return nil
@@ -159,7 +176,7 @@ func (d *documents) list(folder, skip string) []string {
 		d.fail(schema.Position{File: folder, Line: 1}, "run the generator at the root of the project", "the documents cannot be read: %v", err)
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d.without[name] })
 }
 
 // group gives the group version of a directory, made on first sight.

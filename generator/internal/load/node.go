@@ -28,6 +28,8 @@ type reader struct {
 	inner    map[*schema.Schema][]innerMessage
 	files    map[*yaml.Node]string // of nodes merged into another document
 	changed  map[string][]byte     // documents in place of those below root
+	without  map[string]bool       // documents that are left out
+	release  string                // asked for; "" for the usual one
 	releases model.Releases
 	errs     []*schema.Error
 	size     int64 // of the documents so far

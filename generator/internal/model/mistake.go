@@ -22,3 +22,6 @@ type Unconverted struct {
 
 // Carried is a field (schema.Error.Of) that a resource cannot carry.
 type Carried struct{ Plural, Path string }
+
+// Missing has the names that no other document has (schema.Error.Of), or none for any.
+type Missing struct{ Names []string }

@@ -1,0 +1,72 @@
+package compat
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// action compares an action at a place, nil for none, or for a published one of releases that say nothing of actions.
+func (c *comparison) action(u use, path string, pos schema.Position, old, now *model.Action) {
+	if old == nil || now == nil {
+		return // another endpoint
+	}
+	find := func(rule, format string, args ...any) { c.find(u, rule, pos, path, format, args...) }
+	if was, is := c.answer(old), c.answer(now); was != is && was != "" && is != "" {
+		find("action-answer-changed", "answered %s and answers %s", was, is)
+	}
+	switch {
+	case old.Streams() != now.Streams():
+		answers := map[bool]string{true: "a sequence of objects", false: "one object"}
+		find("action-effect-changed", "answers with %s, and it was %s", answers[now.Streams()], answers[old.Streams()])
+	case old.Effect == "reads" && now.Effect == "writes":
+		find("action-writes", "only read and writes")
+	case old.Effect == "writes" && now.Effect == "reads":
+		find("action-effect-changed", "wrote and only reads")
+	}
+}
+
+// answer is the kind with which an action answers, "" for an unknown one. Only documents have the names of folders.
+func (c *comparison) answer(a *model.Action) string {
+	switch {
+	case a.Answer == nil:
+		return ""
+	case c.both(facetGo):
+		return a.Answer.ID
+	}
+	return a.Answer.GV.Group + "/" + a.Answer.GV.Version + "." + a.Answer.Name
+}
+
+// performed is the action that a published operation performs, nil for none.
+func (m *manifest) performed(s *Surface, op place) *model.Action {
+	effect := op.Extension("effect").Text()
+	if effect == "" {
+		return nil
+	}
+	a := &model.Action{Pos: m.Position(op), Effect: effect}
+	op.At("responses").Each(func(code string, _, answer place) {
+		if !strings.HasPrefix(code, "2") {
+			return
+		}
+		answer.At("content").Each(func(_ string, _, value place) {
+			if ref, ok := m.reference(value.At("schema")); ok {
+				a.Answer = s.component(m.components.At(strings.TrimPrefix(ref.Text(), "#/components/schemas/")))
+			}
+		})
+	})
+	return a
+}
+
+// component is the kind of a published schema, nil for none.
+func (s *Surface) component(at place) *model.Type {
+	rows := at.Extension("group-version-kind").Items()
+	if len(rows) != 1 {
+		return nil
+	}
+	v := s.served(rows[0].At("group").Text(), rows[0].At("version").Text())
+	if v == nil {
+		return nil
+	}
+	return s.typeOf(v, rows[0].At("kind").Text())
+}

@@ -1,0 +1,96 @@
+package site
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRulesOfElements: the rules of elements and values stand at the field, where they have no type of their own.
+func TestRulesOfElements(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/fleet\n",
+		"openapi/fleet/v1.yaml": `openapi: 3.0.3
+info: {title: fleet, version: v1}
+x-cluster-group: {name: fleet.example.com, groupPriority: 100, versionPriority: 10}
+x-cluster-resources:
+  trucks: {kind: Truck, scope: Namespaced}
+paths: {}
+`,
+		"schemas/fleet/v1/Truck.yaml": `description: A truck is an example.
+properties:
+  metadata: {}
+  ports: {description: Where it was., type: array, maxItems: 3, items: {type: string, maxLength: 9, enum: [Hull, Kiel]}}
+  loads: {description: What it bears., additionalProperties: {type: array, items: {type: integer, minimum: 2, multipleOf: 5}}}
+  seats:
+    description: Where people sit.
+    type: array
+    x-cluster-list-type: atomic
+    items:
+      type: object
+      x-cluster-one-of: [left, right]
+      properties:
+        left: {description: Place of one., type: string}
+        right: {description: Place of another., type: string}
+  size: {description: How big it is., type: integer, multipleOf: 10}
+  marks: {description: Words on it., additionalProperties: {type: string}, propertyNames: {maxLength: 7}}
+  tail:
+    description: Its end.
+    type: object
+    x-cluster-one-of: [open, shut]
+    properties:
+      open: {description: Whether one can see in., type: string}
+      shut: {description: Whether it is closed., type: string}
+  wheels: {description: What it rolls on., type: array, items: {$ref: "#/$defs/Wheel"}}
+$defs:
+  Wheel:
+    description: It is round.
+    properties: {inches: {description: Its width., type: integer, minimum: 9}}
+    x-cluster-rules: [{then: {inches: set}, why: a wheel has a width}]
+`,
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages, err := Pages(dir, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, p := range pages {
+		if p.Path == "kinds/fleet/v1/Truck.html" {
+			text = string(p.Text)
+		}
+	}
+	for id, wants := range map[string][]string{
+		"Truck.ports": {"at most 3 elements", "each element: at most 9 characters", "each element: one of &#34;Hull&#34;, &#34;Kiel&#34;"},
+		"Truck.loads": {"each value: each element: at least 2", "each value: each element: a multiple of 5"},
+		"Truck.seats": {"each element: at most one of left, right", "is applied as atomic"},
+		"Truck.size":  {"a multiple of 10"},
+		"Truck.marks": {"each name: at most 7 characters"},
+		"Truck.tail":  {"at most one of open, shut"},
+		"Wheel":       {"inches: a wheel has a width"},
+	} {
+		_, at, _ := strings.Cut(text, `id="`+id+`"`)
+		if at, _, _ = strings.Cut(at, "</div>"); id == "Wheel" {
+			at, _, _ = strings.Cut(at, `<div`)
+		}
+		for _, want := range wants {
+			if !strings.Contains(at, "<li>"+want+"</li>") {
+				t.Errorf("%s lacks %q: %s", id, want, at)
+			}
+		}
+	}
+	_, at, _ := strings.Cut(text, `id="Truck.wheels"`)
+	if at, _, _ = strings.Cut(at, "</div>"); strings.Contains(at, "<li>") {
+		t.Errorf("the rules of a type are repeated at a list of it: %s", at)
+	}
+}
