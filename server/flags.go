@@ -31,11 +31,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	c.addStoreFlags(fs)
 	c.addEtcdFlags(fs)
 	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
-	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig,
-		"what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
-	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, options.Help())
-	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion,
-		"the release before this one (1.24), to show the metrics that this one hides; there are none")
+	c.addReleaseFlags(fs)
 	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers,
 		"controllers to run inside: '*' is all of them but "+strings.Join(controller.OnlyByName(),
 			" and ")+", 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
@@ -77,6 +73,17 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	addLimited(fs, c.sizes())
 	addLimited(fs, c.counts())
 	options.AddInert(fs)
+}
+
+// addReleaseFlags declares the flags that choose parts of the documents.
+func (c *Config) addReleaseFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig,
+		"what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
+	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, options.Help())
+	fs.StringSliceVar(&c.EmulatedVersion, "emulated-version", c.EmulatedVersion,
+		"the release to serve of an API whose documents have several, GROUP=RELEASE; that of the built-in kinds is kube=1.25")
+	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion,
+		"the release before this one (1.24), to show the metrics that this one hides; there are none")
 }
 
 // addServingFlags declares the flags of the addresses and certificates of the server itself.

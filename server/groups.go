@@ -23,6 +23,11 @@ import (
 // openCatalog makes the catalog of the configured versions and resources, and returns its group versions.
 func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	cfg := &s.cfg
+	own, err := cfg.Emulated(cfg.API)
+	if err != nil {
+		return nil, err
+	}
+	cfg.API = own
 	gates, warnings, err := options.Parse(cfg.FeatureGates)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ func TestNamedFlags(t *testing.T) {
 		{"slow-request-threshold", "500ms", "2s", func(c *Config) bool { return c.SlowRequestThreshold == 2*time.Second }},
 		{"client-ca-file", "", "ca", func(c *Config) bool { return c.ClientCAFile == "ca" }},
 		{"token-auth-file", "", "f", func(c *Config) bool { return c.TokenAuthFile == "f" }},
+		{"emulated-version", "[]", "fleet.example.com=1.0,kube=1.25", func(c *Config) bool {
+			return slices.Equal(c.EmulatedVersion, []string{"fleet.example.com=1.0", "kube=1.25"})
+		}},
 		{"enable-bootstrap-token-auth", "false", "true", func(c *Config) bool { return c.EnableBootstrapTokenAuth }},
 		{"controllers", "[*]", "*,tokencleaner", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "tokencleaner"}) }},
 		{"controllers", "[*]", "*,bootstrapsigner", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "bootstrapsigner"}) }},

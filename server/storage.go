@@ -42,6 +42,11 @@ func (s *Server) openStore(ctx context.Context) error {
 		return err
 	}
 	s.useStore(s.engine)
+	if len(s.cfg.EmulatedVersion) > 0 {
+		if err := stored.CheckVersions(ctx, s.engine, kinds); err != nil {
+			return fmt.Errorf("--emulated-version %s: %w", strings.Join(s.cfg.EmulatedVersion, ","), err)
+		}
+	}
 	mixed, due, err := stored.NoteVersions(ctx, s.engine, kinds)
 	if err != nil {
 		return err

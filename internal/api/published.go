@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,8 +13,34 @@ import (
 // API holds the group versions of another module with their rules, and the documents that
 // describe them. Generated code makes it.
 type API struct {
+	Release   string                 // of the documents; "" where they have no history
 	Groups    func() []*GroupVersion // makes new rows, of which each server has its own
 	Documents Documents
+	Others    []Release // of the documents
+}
+
+// Release is another release of an API.
+type Release struct {
+	Release   string
+	Groups    func() []*GroupVersion
+	Documents Documents
+}
+
+// At is the API in one of its releases. The error names them.
+func (a *API) At(release string) (*API, error) {
+	var known []string
+	for _, r := range a.Others {
+		if known = append(known, r.Release); r.Release == release {
+			return &API{Release: r.Release, Groups: r.Groups, Documents: r.Documents}, nil
+		}
+	}
+	switch {
+	case a.Release == "":
+		return nil, errors.New("the API has no releases; drop the flag, or add openapi/releases.yaml to its documents")
+	case a.Release == release:
+		return a, nil
+	}
+	return nil, fmt.Errorf("the API has no release %q; write %s, the usual one, or one of %s", release, a.Release, strings.Join(known, ", "))
 }
 
 // Documents are published OpenAPI documents.

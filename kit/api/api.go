@@ -35,6 +35,7 @@ type (
 	FieldError    = api.FieldError
 	GroupResource = api.GroupResource
 	Relations     = api.Relations
+	Release       = api.Release
 	ReadKind      = api.ReadKind
 	Reference     = api.Reference
 )

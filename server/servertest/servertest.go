@@ -38,6 +38,11 @@ func Start(t testing.TB, change ...func(*server.Config)) *Server {
 	return s
 }
 
+// Release has the server serve a release of an API whose documents have several: Release("fleet.example.com=1.0").
+func Release(release string) func(*server.Config) {
+	return func(c *server.Config) { c.EmulatedVersion = append(c.EmulatedVersion, release) }
+}
+
 // Run is Start for programs that are not a test: stop ends the server.
 func Run(change ...func(*server.Config)) (s *Server, stop func() error, err error) {
 	config := server.Config{InMemory: true}

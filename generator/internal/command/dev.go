@@ -135,6 +135,9 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 	}
 	m, err := load.Load(d.root)
 	if err == nil {
+		err = load.OtherReleases(d.root, m)
+	}
+	if err == nil {
 		err = generateOf(m, d.root, emitters(), io.Discard, start)
 	}
 	if err != nil {

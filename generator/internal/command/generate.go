@@ -84,9 +84,14 @@ type emitter = func(*model.Model) ([]emit.File, error)
 // emitters are the writers of each folder.
 func emitters() map[string][]emitter {
 	return map[string][]emitter{
-		"gen":          {emit.Types, emit.Client, emit.Outside},
-		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI, editorSchemas},
+		"gen":          {ofAllReleases(emit.Types), ofAllReleases(emit.Client), emit.Outside},
+		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI, emit.OtherReleases, editorSchemas},
 	}
+}
+
+// ofAllReleases makes files that serve all releases of the documents: types and clients of one may speak with another.
+func ofAllReleases(e emitter) emitter {
+	return func(m *model.Model) ([]emit.File, error) { return e(m.Whole()) }
 }
 
 // editorSchemas makes the JSON Schemas by which editors complete and check the documents of another module, and

@@ -89,7 +89,7 @@ func (g *catalogGroup) AdaptsHooks() bool {
 // apiPackage is a package with the kinds of some groups, as an API.
 type apiPackage struct {
 	Name, Is string
-	Groups   []catalogGroup
+	Releases []apiRelease // the usual one first
 }
 
 // Outside emits the package of another module that a server is given.
@@ -97,11 +97,11 @@ func Outside(m *model.Model) ([]File, error) {
 	if m.Module == "" {
 		return nil, nil
 	}
-	groups, err := servedGroups(m)
+	releases, err := releasesOf(m)
 	if err != nil {
 		return nil, err
 	}
-	source, err := executeGo("outside.go.tmpl", apiPackage{"api", "is what the documents of this module add to a server.", groups})
+	source, err := executeGo("outside.go.tmpl", apiPackage{"api", "is what the documents of this module add to a server.", releases})
 	if err != nil {
 		return nil, err
 	}

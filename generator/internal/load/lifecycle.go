@@ -24,15 +24,27 @@ const releasesFile = "openapi/releases.yaml"
 // lifecycleKeys are the names of the key.
 var lifecycleKeys = []string{"x-cluster-lifecycle", "lifecycle"}
 
-// OtherReleases finds the mistakes of the documents of a model in its other releases.
+// OtherReleases adds the models of the other releases to that of one, and the model with the parts of all.
 func OtherReleases(root string, m *model.Model) error {
 	for _, name := range m.Releases.All {
 		if name == m.Releases.Now {
 			continue
 		}
-		if _, err := At(root, name); err != nil {
+		other, err := At(root, name)
+		if err != nil {
 			return fmt.Errorf("in release %s:\n%w", name, err)
 		}
+		m.Others = append(m.Others, other)
+	}
+	if len(m.Others) == 0 {
+		return nil
+	}
+	d := newDocuments(root)
+	d.every = true
+	d.readAll()
+	var err error
+	if m.Every, err = d.finish(); err != nil {
+		return fmt.Errorf("with the parts of all releases:\n%w", err)
 	}
 	return nil
 }
@@ -115,11 +127,11 @@ func (p *presence) of(n node) (node, bool) {
 func (p *presence) mapping(n node) (node, bool) {
 	life, found := p.lifecycleOf(n)
 	if found {
-		if !life.Has(p.releases.All, p.releases.Now) {
+		if !p.every && !life.Has(p.releases.All, p.releases.Now) {
 			return n, false
 		}
 		for _, earlier := range slices.Backward(life.before) {
-			if p.index(p.releases.Now) < p.index(earlier.key) {
+			if !p.every && p.index(p.releases.Now) < p.index(earlier.key) {
 				n = p.merge(n, earlier.value)
 			}
 		}

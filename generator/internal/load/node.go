@@ -29,6 +29,7 @@ type reader struct {
 	files    map[*yaml.Node]string // of nodes merged into another document
 	changed  map[string][]byte     // documents in place of those below root
 	without  map[string]bool       // documents that are left out
+	every    bool                  // the parts of all releases, as they are in the last one that has them
 	release  string                // asked for; "" for the usual one
 	releases model.Releases
 	errs     []*schema.Error

@@ -37,6 +37,16 @@ type Model struct {
 	Hooks         bool   // the module has a package hooks with a type Hooks
 	GroupVersions []*GroupVersion
 	Promises      *Promises // nil without openapi/promises.yaml
+	Others        []*Model  // of the other releases of the documents, in their order
+	Every         *Model    // with the parts of all releases; nil where Others is empty
+}
+
+// Whole is the model with the parts of all releases.
+func (m *Model) Whole() *Model {
+	if m.Every != nil {
+		return m.Every
+	}
+	return m
 }
 
 // TypesByID are the types of group versions by their IDs.

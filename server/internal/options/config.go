@@ -7,6 +7,9 @@ type Config struct {
 	RuntimeConfig []string
 	// FeatureGates turns features on and off, see Parse: "APIListChunking=false".
 	FeatureGates []string
+	// EmulatedVersion has the releases to serve, COMPONENT=RELEASE: of the API of another module by one of its
+	// groups, fleet.example.com=1.1; kube stands for the built-in kinds, and may be left out.
+	EmulatedVersion []string
 	// ShowHiddenMetricsForVersion names the release before this one, whose hidden metrics
 	// are to be shown. There are none, so only the name is checked.
 	ShowHiddenMetricsForVersion string

@@ -1,8 +1,10 @@
 package stored
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/store"
@@ -64,6 +66,44 @@ func NoteVersions(ctx context.Context, s store.Store, kinds Kinds) (mixed Kinds,
 		}
 	}
 	return mixed, due, nil
+}
+
+// CheckVersions finds an object in a version that its kind does not have: in the store of a later release, of a kind
+// that this release stores in another version. The error says which releases can read it.
+func CheckVersions(ctx context.Context, s store.Store, kinds Kinds) error {
+	record, err := s.Get(ctx, versionsKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	known := storedVersions{}
+	if err == nil {
+		err = json.Unmarshal(record.Body, &known)
+	}
+	if err != nil {
+		return err
+	}
+	view, err := s.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = view.Close() }()
+	for prefix, k := range kinds {
+		if v, noted := known[prefix]; !noted || k.versions.Version(v.Version) != nil {
+			continue
+		}
+		var wrong error
+		err := view.Scan(ctx, prefix, "", func(e *store.Entry) bool {
+			if version := VersionOf(e.Body); !e.Unreadable && k.versions.Version(version) == nil {
+				wrong = fmt.Errorf("the store has %s in version %s, which this release does not have: serve a release that has it, or first one that stores the older version, and migrate the store",
+					e.Key, version)
+			}
+			return wrong == nil
+		})
+		if err = cmp.Or(wrong, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NoteMigrated notes in the store's record, and for all readers, that every object of the
