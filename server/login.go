@@ -87,6 +87,7 @@ func (s *Server) openAuthentication() (authn.Authenticator, error) {
 			return nil, fmt.Errorf("ID tokens: %w", err)
 		}
 		s.closeLater(issuer.Close)
+		s.issuer = issuer
 		tokens = append(tokens, issuer)
 	}
 	if cfg.TokenWebhookConfigFile != "" {

@@ -236,7 +236,7 @@ func (s *Server) explorer() *endpoints.Explorer {
 	if s.cfg.DisableExplorer {
 		return nil
 	}
-	return endpoints.NewExplorer(s.cfg.OpenID)
+	return endpoints.NewExplorer(s.cfg.OpenID, s.issuer.TokenURL)
 }
 
 // openHealth begins the health checks.

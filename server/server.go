@@ -17,6 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/index"
+	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -51,6 +52,7 @@ type Server struct {
 	keys        *pki.Keyring
 	accounts    *accountTokens
 	tokens      authn.TokenAuthenticator
+	issuer      *openid.Authenticator // of ID tokens; nil for none
 	services    *addresses.Services
 	admitting   *admitting
 	objects     *objects.Objects

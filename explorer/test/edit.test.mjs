@@ -64,6 +64,12 @@ test("a preview shows what would be stored, and the server's causes are at their
   await button(`Line ${line}`).waitFor();
   await page.locator(".cm-lintRange-error", { hasText: "restartPolicy" }).waitFor();
   await picture(page, "objections");
+  // Another cause has its line too when the text is the same, and was checked before.
+  const refusal = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Invalid", code: 422, message: "refused", details: { causes: [{ field: "spec.replicas", reason: "FieldValueInvalid", message: "too many" }] } };
+  await page.route("**/deployments/web?*", (route) => route.fulfill({ status: 422, json: refusal }), { times: 1 });
+  await button("Save").click();
+  await page.locator(".cm-lintRange-error", { hasText: "replicas" }).waitFor();
+  await page.locator(".cm-lintRange-error", { hasText: "restartPolicy" }).waitFor({ state: "detached" });
   await button("Discard changes").click();
 });
 
@@ -159,6 +165,26 @@ test("a text is kept when one leaves it, also at once, and forgotten at the log-
   await page.getByLabel("New ConfigMap").locator(".cm-line", { hasText: 'name: ""' }).waitFor();
   await open();
   assert.match(await editorText(page, "Edit web"), /replicas: 9/);
+});
+
+test("typing over a selection replaces it, within the page's policy", async () => {
+  await page.goto(`${server.address}/explorer/#/objects/core/v1/serviceaccounts/new?ns=default`);
+  const box = page.getByLabel("New ServiceAccount");
+  const typed = async (keys, text, want) => {
+    for (const k of keys) await page.keyboard.press(k);
+    await page.keyboard.type(text);
+    assert.equal(await editorText(page, "New ServiceAccount"), want);
+  };
+  await box.click();
+  await typed(["Control+a"], "data: one", "data: one");
+  await typed(["Enter"], "end: two", "data: one\nend: two");
+  await typed(["Control+Home", "Shift+ArrowDown", "Shift+ArrowRight"], "E", "End: two");
+  await typed(["Shift+Home"], '"', '"E"nd: two'); // a quotation mark is put around what is selected
+  await typed(["Control+z"], "", "End: two");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText("a: 1\nb: 2");
+  assert.equal(await editorText(page, "New ServiceAccount"), "a: 1\nb: 2");
+  assert.deepEqual(page.wrong, []);
 });
 
 test("a new object begins with what its kind requires", async () => {

@@ -1,21 +1,24 @@
 // An issuer of ID tokens: it logs everybody in as one user, and checks PKCE and scopes as a real one does. It lists the
-// scopes in its field supported, if any, gives those in granted, and records in asked what it was asked for.
+// scopes in its field supported, if any, gives those in granted, and records in asked what it was asked for. It gives tokens on
+// another host than the issuer's, as Google's does: to a browser another port is another host.
 import crypto from "node:crypto";
 import fs from "node:fs";
 import https from "node:https";
 import { once } from "node:events";
 
+const urlOf = (server) => `https://127.0.0.1:${server.address().port}`;
+
 export async function startIssuer(cert, key, clientID, user) {
   const { publicKey, privateKey } = crypto.generateKeyPairSync("rsa", { modulusLength: 2048 });
   const codes = new Map();
   const encode = (v) => Buffer.from(JSON.stringify(v)).toString("base64url");
-  const server = https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, (request, answer) => {
+  const serve = () => https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, (request, answer) => {
     const url = new URL(request.url, issuer.url);
     answer.setHeader("Access-Control-Allow-Origin", "*");
     const json = (v, code = 200) => answer.writeHead(code, { "Content-Type": "application/json" }).end(JSON.stringify(v));
     switch (url.pathname) {
       case "/.well-known/openid-configuration":
-        return json({ issuer: issuer.url, authorization_endpoint: `${issuer.url}/authorize`, token_endpoint: `${issuer.url}/token`, jwks_uri: `${issuer.url}/keys`,
+        return json({ issuer: issuer.url, authorization_endpoint: `${issuer.url}/authorize`, token_endpoint: `${urlOf(tokens)}/token`, jwks_uri: `${issuer.url}/keys`,
           response_types_supported: ["code"], subject_types_supported: ["public"], id_token_signing_alg_values_supported: ["RS256"], scopes_supported: issuer.supported });
       case "/keys":
         return json({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "one", alg: "RS256", use: "sig" }] });
@@ -47,9 +50,9 @@ export async function startIssuer(cert, key, clientID, user) {
         return json({}, 404);
     }
   });
-  const issuer = { url: "", supported: undefined, granted: ["openid"], asked: [], stop: () => { server.close(); server.closeAllConnections(); } };
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  issuer.url = `https://127.0.0.1:${server.address().port}`;
+  const issuer = { url: "", supported: undefined, granted: ["openid"], asked: [], stop: () => { for (const s of [server, tokens]) { s.close(); s.closeAllConnections(); } } };
+  const [server, tokens] = [serve(), serve()];
+  for (const s of [server, tokens]) await once(s.listen(0, "127.0.0.1"), "listening");
+  issuer.url = urlOf(server);
   return issuer;
 }

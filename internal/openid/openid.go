@@ -31,15 +31,21 @@ type Config struct {
 // Authenticator authenticates users by their ID tokens. Until the issuer has been
 // discovered, it knows nobody.
 type Authenticator struct {
-	cfg      Config
-	prefix   string
-	client   *http.Client
-	ctx      context.Context // ends with Close
-	cancel   context.CancelFunc
-	verifier atomic.Pointer[oidc.IDTokenVerifier] // nil before discovery
+	cfg    Config
+	prefix string
+	client *http.Client
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	known  atomic.Pointer[discovery] // nil before it
 
 	distributed shared[json.RawMessage]       // claims, by the tokens that name their places
 	issuers     shared[*oidc.IDTokenVerifier] // of distributed claims
+}
+
+// discovery has the found parts of the issuer's description.
+type discovery struct {
+	verifier *oidc.IDTokenVerifier
+	tokenURL string
 }
 
 // requestTime bounds a request to the issuer.
@@ -91,7 +97,7 @@ func (a *Authenticator) discover(ctx context.Context) {
 		if err == nil {
 			var verifier *oidc.IDTokenVerifier
 			if verifier, err = a.verifierOf(provider, a.cfg.OIDCIssuerURL); err == nil {
-				a.verifier.Store(verifier)
+				a.known.Store(&discovery{verifier, provider.Endpoint().TokenURL})
 				return
 			}
 		}
@@ -120,17 +126,29 @@ func (a *Authenticator) verifierOf(issuer *oidc.Provider, url string) (*oidc.IDT
 	return oidc.NewVerifier(url, from, &oidc.Config{ClientID: a.cfg.OIDCClientID, SupportedSigningAlgs: a.cfg.OIDCSigningAlgorithms, Now: a.cfg.Clock}), nil
 }
 
+// TokenURL is the address at which clients of the issuer exchange codes for tokens; "" before
+// discovery. The authenticator may be nil.
+func (a *Authenticator) TokenURL() string {
+	if a == nil {
+		return ""
+	}
+	if known := a.known.Load(); known != nil {
+		return known.tokenURL
+	}
+	return ""
+}
+
 // AuthenticateToken implements authn.TokenAuthenticator. Tokens of other issuers are not
 // known.
 func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*authn.Identity, error) {
 	if issuerOf(token) != a.cfg.OIDCIssuerURL {
 		return nil, nil
 	}
-	verifier := a.verifier.Load()
-	if verifier == nil {
+	known := a.known.Load()
+	if known == nil {
 		return nil, errors.New("oidc: the issuer has not been discovered yet")
 	}
-	verified, err := verifier.Verify(oidc.ClientContext(ctx, a.client), token)
+	verified, err := known.verifier.Verify(oidc.ClientContext(ctx, a.client), token)
 	if err != nil {
 		return nil, fmt.Errorf("oidc: the token is not valid: %w", err)
 	}

@@ -127,7 +127,7 @@ func (i *issuer) openAt(settings Settings, clock func() time.Time) *Authenticato
 
 // discovered waits until the issuer is known.
 func discovered(t testing.TB, a *Authenticator) *Authenticator {
-	for end := time.Now().Add(20 * time.Second); a.verifier.Load() == nil; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); a.known.Load() == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the issuer is not discovered")
 		}
@@ -302,6 +302,31 @@ func TestSettings(t *testing.T) {
 		s.SetDefaults()
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", s, err, want)
+		}
+	}
+}
+
+// The origin of a URL has nothing that would begin another part of a policy.
+func TestOrigin(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://login.example.com/realm?x=y":    "https://login.example.com",
+		"https://127.0.0.1:8443/token":           "https://127.0.0.1:8443",
+		"https://user:secret@example.com/":       "https://example.com",
+		"http://example.com/":                    "",
+		"https:///token":                         "",
+		"https://*/":                             "",
+		"https://*.example.com/":                 "",
+		"https://x;script-src/":                  "",
+		"https://x,y/":                           "",
+		"https://'unsafe-inline'/":               "",
+		"https://[::1]/":                         "",
+		"https://x:/":                            "",
+		"data:,x":                                "",
+		"":                                       "",
+		"https://example.com\r\nSet-Cookie: a=b": "",
+	} {
+		if have := Origin(address); have != want {
+			t.Errorf("%q: %q, want %q", address, have, want)
 		}
 	}
 }

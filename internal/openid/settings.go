@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -73,3 +74,16 @@ func (c *Settings) usernamePrefix() string {
 	}
 	return c.OIDCUsernamePrefix
 }
+
+// Origin is the scheme, host and port of a URL, for security policies of pages, which are texts with
+// separators. It is "" for another scheme than https, and for hosts with other signs than names and
+// addresses of version 4 have.
+func Origin(address string) string {
+	at, err := url.Parse(address)
+	if err != nil || at.Scheme != "https" || !plainHost.MatchString(at.Host) {
+		return ""
+	}
+	return "https://" + at.Host
+}
+
+var plainHost = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$`)

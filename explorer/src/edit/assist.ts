@@ -1,6 +1,6 @@
 import { autocompletion, type CompletionContext, type CompletionResult, completionKeymap } from "@codemirror/autocomplete";
 import { type Diagnostic, linter, lintGutter, lintKeymap } from "@codemirror/lint";
-import type { Extension, Text } from "@codemirror/state";
+import { type Extension, StateEffect, type Text } from "@codemirror/state";
 import { type EditorView, hoverTooltip, keymap } from "@codemirror/view";
 import type { Schema } from "../api/openapi";
 import { large, type Path, Source } from "../parts/source";
@@ -12,9 +12,14 @@ export interface Objection {
   message: string;
 }
 
+/** objected says that the server's objections are others, although the text is the same. */
+export const objected = StateEffect.define();
+
 /** assist completes, explains and checks by a schema while one types. */
 export function assist(schema: KindSchema | undefined, objections: () => Objection[]): Extension[] {
-  const check = linter((view) => diagnose(view, schema, objections()), { delay: 300 });
+  const check = linter((view) => diagnose(view, schema, objections()), {
+    delay: 300, needsRefresh: (update) => update.transactions.some((t) => t.effects.some((e) => e.is(objected))),
+  });
   const keys = keymap.of([...completionKeymap, ...lintKeymap]);
   if (!schema) return [check, lintGutter(), keys];
   return [check, lintGutter(), keys, autocompletion({ override: [(context) => complete(context, schema)], icons: false }), hoverTooltip((view, position) => explainField(view, position, schema))];

@@ -5,7 +5,7 @@ import type { Kind } from "../api/discovery";
 import { Editor, yamlBase } from "../parts/editor";
 import { useLoad } from "../parts/load";
 import { showPath, Source } from "../parts/source";
-import { assist, type Objection } from "./assist";
+import { assist, objected, type Objection } from "./assist";
 import { type KindSchema, loadSchema } from "./schema";
 
 /** Box is the text of an object that is edited, with the help of its schema. */
@@ -34,6 +34,7 @@ export class Box {
   refuse(objections: Objection[]): void {
     this.objections = objections;
     if (!this.view) return;
+    this.view.dispatch({ effects: objected.of(null) });
     forceLinting(this.view);
     const first = objections[0];
     if (first) this.jump(first);

@@ -49,7 +49,7 @@ export function LogsTab({ pod }: { pod: Pod }) {
 /** Unreached says why there is no connection to the pod's node. */
 export function Unreached({ error, pod }: { error: unknown; pod: Pod }) {
   const why = !pod.spec?.nodeName ? "The pod has no node yet: no scheduler has placed it, and this server has none." : explain(error);
-  return <Notice kind="warn">{why} Logs and shells come from the agent of the pod’s node, which the server has to reach at the address in the node’s status.</Notice>;
+  return <Notice kind="warn">{/[.!?]$/.test(why) ? why : `${why}.`} Logs and shells come from the agent of the pod’s node, which the server has to reach at the address in the node’s status.</Notice>;
 }
 
 async function read(path: string, container: string, signal: AbortSignal, add: (lines: string[]) => void, begun: () => void): Promise<void> {

@@ -53,6 +53,21 @@ const look = EditorView.theme({
   ...owners,
 });
 
+/**
+ * typeOver replaces a selection by what is typed. Browsers that do so themselves keep the look of the replaced text by a style
+ * attribute, which the page's security policy blocks.
+ */
+const typeOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { data } = event;
+    const { from, to, empty } = view.state.selection.main;
+    if (event.inputType !== "insertText" || data === null || empty || view.composing) return false;
+    const insert = () => view.state.update(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    if (!view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, data, insert))) view.dispatch(insert());
+    return true;
+  },
+});
+
 /** yamlBase is what all editors of objects have. */
 export function yamlBase(label: string, readOnly: boolean): Extension[] {
   return [
@@ -60,7 +75,7 @@ export function yamlBase(label: string, readOnly: boolean): Extension[] {
     highlightSelectionMatches(), highlightActiveLine(), yaml(), syntaxHighlighting(colours), look, EditorView.lineWrapping,
     keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap]),
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0", ...(readOnly ? { "aria-readonly": "true" } : {}) }),
-    ...(readOnly ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : [closeBrackets()]),
+    ...(readOnly ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : [closeBrackets(), typeOver]),
   ];
 }
 

@@ -154,13 +154,23 @@ func plain(n ast.Node, source []byte) string {
 }
 
 // blocks renders code: where lines begin with a prompt, these are what a reader types, and the
-// others are what he sees.
+// others are what he sees. Pictures lead to their files, which a reader may enlarge.
 type blocks struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindCodeBlock, renderCode)
 	r.Register(ast.KindFencedCodeBlock, renderCode)
+	r.Register(ast.KindImage, renderPicture)
+}
+
+func renderPicture(out util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	file := template.HTMLEscapeString(string(n.(*ast.Image).Destination))
+	_, err := fmt.Fprintf(out, `<a href="%s"><img src="%s" alt="%s"></a>`, file, file, template.HTMLEscapeString(plain(n, source)))
+	return ast.WalkSkipChildren, err
 }
 
 func renderCode(out util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -120,7 +120,7 @@ var wanted = []struct{ page, want string }{
 	{"howto/secure.html", `aria-current="page"`},
 	{"architecture.html", `src="layers.svg"`},
 	{"layers.svg", "<svg"},
-	{"howto/explorer.html", `src="../explorer-table.png" alt="A table of pods`},
+	{"howto/explorer.html", `<a href="../explorer-table.png"><img src="../explorer-table.png" alt="A table of pods`},
 	{"explorer-table.png", "PNG"},
 	{"readme.html", `src="capstan.svg"`},
 	{"search.js", `"PodSpec.containers"`},

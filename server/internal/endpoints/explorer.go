@@ -3,7 +3,6 @@ package endpoints
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 
 	"github.com/capstan-dev/capstan/explorer"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -20,26 +19,39 @@ const ExplorerPath = "/explorer"
 
 // Explorer answers for the files of the page.
 type Explorer struct {
-	page   *explorer.Page
-	config []byte // public facts about the server, JSON
-	policy string // content security policy
+	page     *explorer.Page
+	config   []byte // public facts about the server, JSON
+	issuer   string
+	tokenURL func() string
 }
 
 // NewExplorer makes the answers; users may log in by the issuer of ID tokens, if there is one.
-func NewExplorer(issuer openid.Settings) *Explorer {
+// tokenURL returns the address at which that issuer gives tokens; "" while the server does not know it.
+func NewExplorer(issuer openid.Settings, tokenURL func() string) *Explorer {
 	facts := explorerFacts{Version: buildinfo.Read().Version}
-	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'"
 	if issuer.OIDCIssuerURL != "" {
 		facts.OIDC = &explorerIssuer{Issuer: issuer.OIDCIssuerURL, ClientID: issuer.OIDCClientID, Scopes: []string{"openid", "email", "profile"}}
 		if issuer.OIDCGroupsClaim != "" {
 			facts.OIDC.Scopes = append(facts.OIDC.Scopes, "groups")
 		}
-		if at, err := url.Parse(issuer.OIDCIssuerURL); err == nil { // the configuration was checked
-			policy += " https://" + at.Host
-		}
 	}
 	config, _ := json.Marshal(facts) // texts
-	return &Explorer{page: explorer.Open(), config: config, policy: policy + "; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"}
+	return &Explorer{page: explorer.Open(), config: config, issuer: issuer.OIDCIssuerURL, tokenURL: tokenURL}
+}
+
+// policy is the content security policy. The page reads the issuer's description and exchanges a code for a token by requests
+// of its own, which may go to two hosts. It does not send a request to the place where people log in: the browser goes there.
+func (x *Explorer) policy() string {
+	connect := "'self'"
+	issuer, tokens := openid.Origin(x.issuer), openid.Origin(x.tokenURL())
+	if issuer != "" {
+		connect += " " + issuer
+	}
+	if tokens != "" && tokens != issuer {
+		connect += " " + tokens
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src " + connect +
+		"; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 }
 
 // explorerFacts is the file config.json of the page.
@@ -59,7 +71,7 @@ type explorerIssuer struct {
 func (x *Explorer) At(rest string) request.Target {
 	return x.target(func(r *request.Request) error {
 		h := r.Writer.Header()
-		h.Set("Content-Security-Policy", x.policy)
+		h.Set("Content-Security-Policy", x.policy())
 		if rest == "config.json" {
 			return r.Send(http.StatusOK, "application/json", x.config)
 		}

@@ -3,10 +3,16 @@ package endpoints_test
 import (
 	"compress/gzip"
 	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
@@ -88,16 +94,40 @@ func TestExplorer(t *testing.T) {
 	off.Get("/explorer/").Expect(t, 404, "")
 }
 
-// TestExplorerIssuer: a page whose users may log in by an issuer knows it, and may connect to it.
+// TestExplorerIssuer: a page whose users may log in by an issuer knows it, and may connect to it and to the host where it
+// gives tokens, as soon as the server knows that.
 func TestExplorerIssuer(t *testing.T) {
-	h := harness.Start(t, func(c *server.Config) {
-		c.OIDCIssuerURL, c.OIDCClientID, c.OIDCGroupsClaim = "https://login.example.com/realm", "page", "roles"
-	})
-	answer, text := page(t, h, "GET", "/explorer/config.json")
-	if want := `"oidc":{"issuer":"https://login.example.com/realm","clientID":"page","scopes":["openid","email","profile","groups"]}`; !strings.Contains(text, want) {
-		t.Errorf("%s has no %s", text, want)
+	var issuer *httptest.Server
+	issuer = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": issuer.URL, "jwks_uri": issuer.URL + "/keys",
+			"authorization_endpoint": "https://accounts.example.com/auth", "token_endpoint": "https://tokens.example.com:8443/token"})
+	}))
+	defer issuer.Close()
+	authority := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self' https://login.example.com;") {
-		t.Error(policy)
+	start := func(authority string) *harness.Server {
+		return harness.Start(t, func(c *server.Config) {
+			c.OIDCIssuerURL, c.OIDCClientID, c.OIDCGroupsClaim, c.OIDCCAFile = issuer.URL, "page", "roles", authority
+		})
+	}
+	policy := func(h *harness.Server) string {
+		answer, text := page(t, h, "GET", "/explorer/config.json")
+		if want := `"oidc":{"issuer":"` + issuer.URL + `","clientID":"page","scopes":["openid","email","profile","groups"]}`; !strings.Contains(text, want) {
+			t.Errorf("%s has no %s", text, want)
+		}
+		_, connect, _ := strings.Cut(answer.Header.Get("Content-Security-Policy"), "connect-src ")
+		connect, _, _ = strings.Cut(connect, ";")
+		return connect
+	}
+	if have := policy(start("")); have != "'self' "+issuer.URL { // the issuer's certificate is not trusted
+		t.Error(have)
+	}
+	h, want := start(authority), "'self' "+issuer.URL+" https://tokens.example.com:8443"
+	for end := time.Now().Add(15 * time.Second); policy(h) != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%q, want %q", policy(h), want)
+		}
 	}
 }

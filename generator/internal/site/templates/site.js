@@ -48,6 +48,9 @@ const addCopying = () => {
   }
 };
 
+// The first words of a text.
+const beginning = text => text.length <= 110 ? text : text.slice(0, 110).replace(/\s+\S*$/, "") + " …";
+
 // Score of an entry for the words of a question; 0 when it lacks one.
 const score = (words, title, page, text) => {
   let sum = 0;
@@ -95,7 +98,7 @@ const addSearch = () => {
     if (!searchIndex || !input.value.trim()) return;
     const hits = find(input.value);
     for (const h of hits) {
-      const line = make("small", {}, make("i", {}, h.page), h.text ? " · " + h.text.slice(0, 110) : "");
+      const line = make("small", {}, make("i", {}, h.page), h.text ? " · " + beginning(h.text) : "");
       list.append(make("li", {}, make("a", { href: root + h.url, role: "option" }, make("b", {}, h.title), line)));
     }
     if (!hits.length) list.append(make("li", { class: "none" }, "Nothing has all of these words."));
