@@ -51,8 +51,12 @@ func Run(change ...func(*server.Config)) (s *Server, stop func() error, err erro
 	for _, f := range change {
 		f(&config)
 	}
-	if config.API != nil { // alpha versions are off elsewhere; a test of an API is about all of its own
-		for _, gv := range config.API.Groups() {
+	own, err := config.Emulated(config.API)
+	if err != nil {
+		return nil, nil, err
+	}
+	if own != nil { // alpha versions are off elsewhere; a test of an API is about all of its own
+		for _, gv := range own.Groups() {
 			if gv.Alpha() {
 				config.RuntimeConfig = append([]string{gv.APIVersion() + "=true"}, config.RuntimeConfig...)
 			}

@@ -38,7 +38,8 @@ func (r *reader) demandKeys(d *schema.Demand) map[string]func(node) {
 	return map[string]func(node){
 		"if": r.tests(&d.If), "was": r.tests(&d.Was), "then": r.tests(&d.Then), "at": r.text(&d.At), "why": r.text(&d.Why),
 		"hides": r.text(&d.Hides), "finds": r.text(&d.Finds), "turn": r.text(&d.Turn), "each": r.way(&d.Each), "shows": r.way(&d.Shows),
-		"cause": func(n node) { d.Cause = schema.Reasons[n.Value] },
+		"lifecycle": r.readLifecycle(new(schema.Lifecycle)), // present has applied it
+		"cause":     func(n node) { d.Cause = schema.Reasons[n.Value] },
 		"shown": func(n node) {
 			var text []byte
 			r.json(&text)(n)

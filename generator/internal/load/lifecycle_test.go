@@ -47,6 +47,9 @@ $defs:
     description: What is sent.
     required: [weight, route]
     x-cluster-one-of: [boat, train]
+    x-cluster-rules:
+    - {if: {insured: [true]}, then: {note: set}, lifecycle: {since: "1.3"}}
+    - {if: {note: set}, then: {insured: [true]}, why: says nothing, lifecycle: {until: "1.3"}}
     x-cluster-binary-outer: {4: one-of}
     properties:
       weight:
@@ -98,8 +101,8 @@ func TestAt(t *testing.T) {
 	for release, want := range map[string]string{
 		"":    "1.1 no v2",
 		"1.0": "1.0 no v2",
-		"1.2": "1.2 crates[] parcels[status-] weight=1 max 5 note=3 train=4.2 insured=5 required [weight]",
-		"1.3": "1.3 parcels[status Weight] weight=1 max 9 default 1 route=2 note=3 boat=4.1 train=4.2 insured=5 required [weight route]",
+		"1.2": "1.2 crates[] parcels[status-] weight=1 max 5 note=3 train=4.2 insured=5 required [weight] rules 1says nothing",
+		"1.3": "1.3 parcels[status Weight] weight=1 max 9 default 1 route=2 note=3 boat=4.1 train=4.2 insured=5 required [weight route] rules 1",
 	} {
 		m, err := At(root, release)
 		if err != nil {
@@ -149,7 +152,7 @@ func summary(m *model.Model) string {
 				out += " default " + string(p.Schema.Default)
 			}
 		}
-		out += fmt.Sprint(" required ", typ.Schema.Required)
+		out += fmt.Sprint(" required ", typ.Schema.Required, " rules ", len(typ.Schema.Rules), typ.Schema.Rules[0].Why)
 	}
 	return out
 }
@@ -173,7 +176,7 @@ func TestLifecycleMistakes(t *testing.T) {
 		`openapi/releases.yaml:1: the document names no releases; add releases`:                                 {"", map[string]string{"openapi/releases.yaml": "default: \"1.0\"\n"}},
 		`openapi/releases.yaml:1: there is no release 2.0; did you mean`:                                        {"", map[string]string{"openapi/releases.yaml": "releases: [\"1.0\"]\ndefault: \"2.0\"\n"}},
 		`openapi/releases.yaml:3: "May" is not a date; write one like 2026-11-28`:                               {"", map[string]string{"openapi/releases.yaml": "releases: [\"1.0\"]\ndates:\n  \"1.0\": May\n"}},
-		`schemas/shop/v2/Parcel.yaml:19: there is no default to take away; drop it`:                             {"1.2", map[string]string{"schemas/shop/v2/Parcel.yaml": strings.Replace(historic["schemas/shop/v2/Parcel.yaml"], "        default: 1\n", "", 1)}},
+		`schemas/shop/v2/Parcel.yaml:22: there is no default to take away; drop it`:                             {"1.2", map[string]string{"schemas/shop/v2/Parcel.yaml": strings.Replace(historic["schemas/shop/v2/Parcel.yaml"], "        default: 1\n", "", 1)}},
 		`schemas/shop/v2/Crate.yaml:3: the lifecycle says nothing; write since, until or before`:                {"1.2", crate(`{}`)},
 	} {
 		_, err := At(historicProject(t, c.files), c.release)
