@@ -96,6 +96,14 @@ func TestScaffoldShowsAReference(t *testing.T) {
 	if err := Run(root, []string{"lint"}, io.Discard); err != nil {
 		t.Error(err)
 	}
+	for kind, want := range map[string]string{"/core/v1/Event, onDelete: cascade": "an Event owns nothing", "/core/v1/ConfigMap": "write onDelete: orphan or cascade", "/core/v1/ConfigMap, onDelete: cascade": ""} {
+		const schema = "schemas/fleet/v1beta1/Truck.yaml"
+		edit(t, root, [3]string{schema, "{kind: Depot}", "{kind: " + kind + "}"})
+		if err := Run(root, []string{"generate"}, io.Discard); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", kind, err, want)
+		}
+		edit(t, root, [3]string{schema, "{kind: " + kind + "}", "{kind: Depot}"})
+	}
 	edit(t, root, [3]string{"openapi/fleet/v1beta1.yaml", "hooks: [validate]", "hooks: [validate, checkDelete]"})
 	if err := Run(root, []string{"generate"}, io.Discard); err != nil {
 		t.Fatal(err)

@@ -16,10 +16,17 @@ import (
 type place struct {
 	Metadata struct {
 		Name, UID, DeletionTimestamp string
-		OwnerReferences              []struct{ Kind, Name, UID string }
+		OwnerReferences              []reference
 	}
-	Data map[string]string
-	key  string
+	Data  map[string]string
+	key   string
+	freed bool // the collector has ended its blocking, to break a circle; it then deletes the object whatever it has become meanwhile
+}
+
+// reference is an owner reference.
+type reference struct {
+	Kind, Name, UID    string
+	BlockOwnerDeletion bool
 }
 
 // The keys that the fields of trucks name objects by.
@@ -103,6 +110,7 @@ func (s *storm) judge() {
 			s.t.Error(err)
 		}
 		before := state[now.key]
+		now.freed = before != nil && before.freed || slices.ContainsFunc(now.Metadata.OwnerReferences, func(o reference) bool { return !o.BlockOwnerDeletion })
 		for _, wrong := range wrongIn(state, before, now, c.Op == store.OpDelete) {
 			s.t.Errorf("at %d %s: %s", c.Entry.Revision, now.key, wrong)
 		}
@@ -144,7 +152,7 @@ func wrongIn(state map[string]*place, before, now *place, gone bool) (wrong []st
 		return p != nil && p.Metadata.UID == uid && p.Metadata.DeletionTimestamp == ""
 	}
 	if gone || now.Metadata.DeletionTimestamp != "" {
-		if number := 0; before.Metadata.DeletionTimestamp == "" {
+		if number := 0; before.Metadata.DeletionTimestamp == "" && !before.freed {
 			_, _ = fmt.Sscanf(now.Metadata.Name, "t%d", &number)
 			for _, o := range before.Metadata.OwnerReferences {
 				if number < never && there(owner(o.Kind, o.Name), o.UID) {
@@ -162,7 +170,7 @@ func wrongIn(state map[string]*place, before, now *place, gone bool) (wrong []st
 	for _, o := range now.Metadata.OwnerReferences {
 		key := owner(o.Kind, o.Name)
 		owners = append(owners, key)
-		known := slices.ContainsFunc(before.Metadata.OwnerReferences, func(b struct{ Kind, Name, UID string }) bool { return b.UID == o.UID })
+		known := slices.ContainsFunc(before.Metadata.OwnerReferences, func(b reference) bool { return b.UID == o.UID })
 		switch {
 		case !slices.Contains(names, key):
 			wrong = append(wrong, "it is owned by "+key+", which it does not name")
@@ -171,7 +179,7 @@ func wrongIn(state map[string]*place, before, now *place, gone bool) (wrong []st
 		}
 	}
 	for _, key := range names {
-		known := slices.ContainsFunc(before.Metadata.OwnerReferences, func(o struct{ Kind, Name, UID string }) bool { return owner(o.Kind, o.Name) == key })
+		known := slices.ContainsFunc(before.Metadata.OwnerReferences, func(o reference) bool { return owner(o.Kind, o.Name) == key })
 		switch {
 		case slices.Contains(owners, key):
 		case !slices.Contains(named, key):
