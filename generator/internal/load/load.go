@@ -14,21 +14,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Load reads the documents below root and compiles the table of every group
-// version. The error joins one *schema.Error per mistake.
-func Load(root string) (*model.Model, error) { return With(root, nil) }
-
-// At is Load for a release of the documents (openapi/releases.yaml).
-func At(root, release string) (*model.Model, error) {
-	d := newDocuments(root)
-	d.release = release
-	d.readAll()
-	return d.finish()
-}
-
-// With loads the documents below root with new or changed ones, by their names.
-func With(root string, files map[string][]byte) (*model.Model, error) {
-	m, err := read(root, files)
+// Load reads the documents below root and compiles the table of every group version. The error joins one
+// *schema.Error per mistake, of all steps: see Right.
+func Load(root string) (*model.Model, error) {
+	m, err := Right(root)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +26,8 @@ func With(root string, files map[string][]byte) (*model.Model, error) {
 
 // Right loads the documents below root, and next to the mistakes in them gives the model of what has nothing to do with
 // these; nil if nothing is left. Later steps can look for mistakes in it.
-func Right(root string) (*model.Model, error) { return read(root, nil) }
-
-func read(root string, files map[string][]byte) (*model.Model, error) {
+func Right(root string) (*model.Model, error) {
 	d := newDocuments(root)
-	d.changed = files
 	d.readAll()
 	m, err := d.finish()
 	if err != nil {
@@ -49,6 +35,23 @@ func read(root string, files map[string][]byte) (*model.Model, error) {
 		err = d.err()
 	}
 	return m, err
+}
+
+// At loads the documents below root for a release (openapi/releases.yaml).
+func At(root, release string) (*model.Model, error) {
+	d := newDocuments(root)
+	d.release = release
+	d.readAll()
+	return d.finish()
+}
+
+// With loads the documents below root with new or changed ones, by their names. The mistakes are those of the first step
+// that finds some: programs that make documents can do without a wrong part, and begin again.
+func With(root string, files map[string][]byte) (*model.Model, error) {
+	d := newDocuments(root)
+	d.changed = files
+	d.readAll()
+	return d.finish()
 }
 
 func newDocuments(root string) *documents {
