@@ -34,8 +34,11 @@ func TestMistakesDoNotHideOthers(t *testing.T) {
 			want = append(want, lateMistake)
 		}
 		slices.Sort(want)
-		_, err = With(project(t, dir), map[string][]byte{"schemas/shop/v1/Late.yaml": []byte(lateDocument)})
-		if err == nil {
+		root := project(t, dir)
+		if err := os.WriteFile(filepath.Join(root, "schemas", "shop", "v1", "Late.yaml"), []byte(lateDocument), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Load(root); err == nil {
 			t.Fatal("no mistake was found")
 		}
 		got := strings.Split(numbered.ReplaceAllString(err.Error(), "#7"), "\n")
