@@ -54,7 +54,7 @@ func (s *Server) openStore(ctx context.Context) error {
 	s.shown = stored.NewCurrent(s.store, mixed)
 	s.store = s.shown
 	if due {
-		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
+		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; the command 'store migrate' rewrites them, beside the requests")
 	}
 	if s.cfg.keepsFiles() {
 		control := operate.Listen(s.cfg.DataDir, s.engine, cipher.Form, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log,

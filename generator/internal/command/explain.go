@@ -125,7 +125,10 @@ func costOf(f emit.File, was []byte) (costs []string) {
 		}
 		for _, row := range formOf.FindAllSubmatch(f.Data, -1) {
 			if form, known := before[string(row[1])]; known && form != string(row[2]) {
-				costs = append(costs, fmt.Sprintf("stored %s have another form now: each read of one decodes it, until 'store migrate' has rewritten it", row[1]))
+				cost := fmt.Sprintf("stored %s have another form now: each read of one decodes it, until 'store migrate' has rewritten it", row[1])
+				if !slices.Contains(costs, cost) { // of two versions
+					costs = append(costs, cost)
+				}
 			}
 		}
 	case "hooks.go":

@@ -1,6 +1,9 @@
 package command
 
 import (
+	"bytes"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,5 +76,48 @@ func TestMistakesOfOtherReleases(t *testing.T) {
 		if err := Run(root, []string{command}, &out); err == nil || !strings.Contains(err.Error(), "in release 1.0:") || !strings.Contains(err.Error(), truck+":") {
 			t.Errorf("%s: %v\n%s", command, err, &out)
 		}
+	}
+}
+
+// TestVersionsOfOtherReleases: what one version allows and another one refuses is said of each release.
+func TestVersionsOfOtherReleases(t *testing.T) {
+	root := newModule(t, [][3]string{
+		{"openapi/releases.yaml", "", "releases: [\"1.0\", \"1.1\"]\n"},
+	})
+	if err := Run(root, []string{"new", "version", "fleet/v1"}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "schemas", "fleet", "v1", "Truck.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, "\n$defs: {TruckSpec: {properties: {size: {x-cluster-lifecycle: {before: {\"1.1\": {maximum: 450}}}}}}}\n"...)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"generate", "lint"} {
+		var out strings.Builder
+		if err := Run(root, []string{command}, &out); err != nil || strings.Count(out.String(), "warning version-values") != 1 {
+			t.Errorf("%s: %v\n%s", command, err, &out)
+		}
+	}
+}
+
+// TestReferencesInBodies: a reference in the body of an action would never be looked at.
+func TestReferencesInBodies(t *testing.T) {
+	body := "schemas/fleet/v1beta1/TruckRestart.yaml"
+	root := newModule(t, nil)
+	text, err := os.ReadFile(filepath.Join(root, body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(bytes.TrimRight(text, "\n"), "\n  other: {description: Another one., type: string, maxLength: 63, x-cluster-references: {kind: Truck}}\n"...)
+	if err := os.WriteFile(filepath.Join(root, body), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err = Run(root, []string{"generate"}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), body+":") || !strings.Contains(err.Error(), "the reference is in TruckRestart, the body of an action, which is not kept; drop the key") {
+		t.Errorf("%v", err)
 	}
 }

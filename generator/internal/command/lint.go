@@ -27,7 +27,7 @@ func newLint(root string) *cobra.Command {
 			if err != nil {
 				return reported(out, format, "capstan-gen lint", err)
 			}
-			report, err := judged(root, house.Check(m))
+			report, err := judged(root, versionsOf(m, house.Check(m)))
 			if err != nil {
 				return err
 			}
@@ -61,10 +61,22 @@ func judged(root string, findings []compat.Finding) (*compat.Report, error) {
 	return report, nil
 }
 
+// versionsOf adds to findings what one version of a kind allows and another one refuses, in any release, each once.
+func versionsOf(m *model.Model, found []compat.Finding) []compat.Finding {
+	for _, release := range append([]*model.Model{m}, m.Others...) {
+		for _, f := range house.Versions(release) {
+			if !slices.Contains(found, f) {
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
 // warnings lists the findings of generate in right documents: values that not all versions of a kind allow, unless lint.yaml
 // turns the rule off or accepts them. Other entries of lint.yaml are not judged here.
 func warnings(root string, m *model.Model) ([]compat.Finding, error) {
-	report, err := judged(root, house.Versions(m))
+	report, err := judged(root, versionsOf(m, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -43,16 +43,18 @@ type reading struct {
 // resolveRelations finds the resources that others refer to or read. The references of a kind are those of the
 // version that is stored.
 func (d *documents) resolveRelations() {
+	kept := map[*schema.Schema]bool{}
 	for _, gv := range d.model.GroupVersions {
 		for _, res := range gv.Resources {
-			if res.Type == nil {
+			if res.Type == nil || res.Action != nil {
 				continue
 			}
-			w := relationWalk{documents: d, res: res, endless: map[*schema.Schema]bool{}}
+			w := relationWalk{documents: d, res: res, endless: map[*schema.Schema]bool{}, kept: kept}
 			w.visit(res.Type.Schema, res.Type, nil, nil)
 			w.refuseEndless()
 		}
 	}
+	d.refuseInBodies(kept)
 	for _, gv := range d.model.GroupVersions {
 		for _, res := range gv.Resources {
 			d.compareReferences(res)
@@ -78,6 +80,7 @@ type relationWalk struct {
 	*documents
 	res     *model.Resource
 	endless map[*schema.Schema]bool // types that hold themselves
+	kept    map[*schema.Schema]bool // schemas of values that are kept, of all resources
 	within  [][]*schema.Schema      // the types around each reference of res
 }
 
@@ -98,6 +101,7 @@ func (w *relationWalk) visit(s *schema.Schema, in *model.Type, path []string, st
 		w.visit(t.Schema, t, path, append(slices.Clip(stack), t.Schema))
 		return
 	}
+	w.kept[s] = true
 	if s.References != nil {
 		w.add(s, path)
 		w.within = append(w.within, stack)
@@ -110,6 +114,48 @@ func (w *relationWalk) visit(s *schema.Schema, in *model.Type, path []string, st
 			w.visit(part, in, append(slices.Clip(path), "*"), stack)
 		}
 	}
+}
+
+// refuseInBodies refuses references in the bodies of actions, which are not kept: no check of references would look there.
+func (d *documents) refuseInBodies(kept map[*schema.Schema]bool) {
+	for _, gv := range d.model.GroupVersions {
+		for _, res := range gv.Resources {
+			if res.Action != nil {
+				d.refuseReferences(res.Type, kept)
+			}
+			for i := range res.Subresources {
+				if sub := &res.Subresources[i]; sub.Action != nil {
+					d.refuseReferences(sub.Type, kept)
+				}
+			}
+		}
+	}
+}
+
+func (d *documents) refuseReferences(body *model.Type, kept map[*schema.Schema]bool) {
+	if body == nil {
+		return
+	}
+	var visit func(s *schema.Schema)
+	visit = func(s *schema.Schema) {
+		if s == nil || kept[s] {
+			return
+		}
+		kept[s] = true // of each mistake once
+		if s.References != nil {
+			d.fail(s.References.Pos, "drop the key, and look for the object in the method of the action",
+				"the reference is in %s, the body of an action, which is not kept", body.Name)
+		}
+		if id, ok := schema.ResolveRef(body.GV.Dir, s.Ref); ok && d.types[id] != nil {
+			visit(d.types[id].Schema)
+		}
+		for _, p := range s.Properties {
+			visit(p.Schema)
+		}
+		visit(s.Items)
+		visit(s.Additional)
+	}
+	visit(body.Schema)
 }
 
 // refuseEndless refuses references at endlessly many paths.

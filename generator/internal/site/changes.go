@@ -63,7 +63,7 @@ func (w *writer) changes(now time.Time) {
 		w.err = cmp.Or(w.err, err)
 		return
 	}
-	w.changesPage("changes.html", "Changes since "+c.Release.Version, "the documents of these pages", "make compat", c, w.model)
+	w.changesPage("changes.html", "Changes since "+c.Release.Version, "the documents of these pages", "make compat", c.Release.Date, c, w.model)
 }
 
 // releases adds a page for each step from one release of documents with a history to the next.
@@ -76,7 +76,9 @@ func (w *writer) releases(now time.Time) {
 			w.err = err
 			return
 		}
-		w.changesPage(stepPage(all[i-1], all[i]), titleOfStep(all[i-1], all[i]), "release "+all[i], "capstan-gen compat --from "+all[i-1]+" --to "+all[i], c, after)
+		from, to := all[i-1], all[i]
+		command := "capstan-gen compat --from " + from + " --to " + to
+		w.changesPage(stepPage(from, to), titleOfStep(from, to), "release "+to, command, w.model.Releases.Dates[from], c, after)
 	}
 }
 
@@ -114,13 +116,13 @@ func stepOf(source compat.Source, from, to string) (c *comparedTo, after *model.
 }
 
 // changesPage adds a page about two states of the documents.
-func (w *writer) changesPage(page, title, with, command string, c *comparedTo, after *model.Model) {
+func (w *writer) changesPage(page, title, with, command, date string, c *comparedTo, after *model.Model) {
 	data := struct {
 		*comparedTo
-		Title, With, Command string
-		Breaking             []broken
-		Added                []addition
-	}{c, title, with, command, byRule(c.Report.Findings), w.added(page, c.before, after)}
+		Title, With, Command, Date string
+		Breaking                   []broken
+		Added                      []addition
+	}{c, title, with, command, date, byRule(c.Report.Findings), w.added(page, c.before, after)}
 	headings := []heading{{2, "breaking", "What breaks clients, or may"}, {2, "new", "New"}}
 	w.add(page, title, headings, w.render(page, "changes", data))
 }
