@@ -2,6 +2,9 @@ package load
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -37,5 +40,46 @@ func TestNumbersOfFields(t *testing.T) {
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%s: got %v, want %s", c.name, got, c.want)
 		}
+	}
+}
+
+// TestRenamedFieldsKeepTheirNumbers: a field of a further version has the place of the one that it is renamed from, so
+// that a new field of the first version takes no number of the further one.
+func TestRenamedFieldsKeepTheirNumbers(t *testing.T) {
+	root := project(t, "")
+	const group = "openapi: 3.0.3\ninfo: {title: shop, version: v2}\npaths: {}\nx-cluster-group: {name: shop.<groupSuffix>, groupPriority: 100, versionPriority: 1}\n" +
+		"x-cluster-resources: {carts: {kind: Cart, scope: Namespaced}}\n"
+	for name, text := range map[string]string{
+		"openapi/shop/v3.yaml": group,
+		"openapi/shop/v2.yaml": strings.Replace(group, "scope: Namespaced", "scope: Namespaced, storedAs: shop/v3/Cart", 1),
+		"schemas/shop/v3/Cart.yaml": "description: Carries what a customer wants.\nproperties:\n  metadata: {}\n  size: {description: Size in litres., type: integer, format: int32}\n" +
+			"  length: {description: Length in metres., type: integer, format: int32}\n  wheels: {description: Number of wheels., type: integer, format: int32}\n",
+		"schemas/shop/v2/Cart.yaml": "x-cluster-same-as: /shop/v3/Cart\nproperties:\n  length: null\n" +
+			"  lengthCentimetres: {description: How long the thing is; 0 when nobody knows., type: integer, format: int32, x-cluster-renamed-from: length}\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, gv := range m.GroupVersions {
+		for _, typ := range gv.Types {
+			for _, p := range typ.Schema.Properties {
+				if typ.ID == "shop/v2.Cart" {
+					got += fmt.Sprint(p.Name, " ", p.Schema.Binary, " ")
+				}
+			}
+		}
+	}
+	if want := "metadata 1 size 2 lengthCentimetres 3 wheels 4 "; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

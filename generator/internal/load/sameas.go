@@ -1,6 +1,7 @@
 package load
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -83,7 +84,8 @@ func (d *documents) otherType(at, own node) (node, bool) {
 }
 
 // merge changes a mapping as a JSON merge patch does: null takes a key away, mappings are
-// merged, any other value replaces the old one. The nodes of both keep their positions.
+// merged, any other value replaces the old one. The nodes of both keep their positions. A property that is renamed from
+// one that goes has the place of that one, and so its binary number.
 func (r *reader) merge(base, patch node) node {
 	said := map[string]entry{}
 	for _, e := range r.entries(patch) {
@@ -100,6 +102,11 @@ func (r *reader) merge(base, patch node) node {
 		case !ok, isAbsent(e.value): // the release lacks it, in this document too
 			add(e.at, e.value)
 		case p.value.Tag == "!!null":
+			now, ok := renamedFrom(said, e.key)
+			if _, there := valueOf(base, now.key); ok && !there {
+				delete(said, now.key)
+				add(now.at, now.value)
+			}
 		case p.value.Kind == yaml.MappingNode && e.value.Kind == yaml.MappingNode:
 			add(e.at, r.merge(e.value, p.value))
 		default:
@@ -117,6 +124,18 @@ func (r *reader) merge(base, patch node) node {
 		add(e.at, e.value)
 	}
 	return m
+}
+
+// renamedFrom is the entry of a property that has another name elsewhere.
+func renamedFrom(all map[string]entry, name string) (entry, bool) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		e := all[key]
+		from, _ := valueOf(e.value, "x-cluster-renamed-from")
+		if from.Node != nil && (from.Value == name || slices.ContainsFunc(from.Content, func(n *yaml.Node) bool { return n.Value == name })) {
+			return e, true
+		}
+	}
+	return entry{}, false
 }
 
 // without is a mapping that lacks a key.
