@@ -39,6 +39,9 @@ func TestHistory(t *testing.T) {
 		return out.String()
 	}
 	run("", "generate")
+	if got := run("git:HEAD: there is no such revision", "explain-change"); !strings.Contains(got, "regenerates:\n  nothing") {
+		t.Errorf("fresh files are not those of the documents: %s", got)
+	}
 	if table := readFiles(t, filepath.Join(root, "internal", "gen"))["fleet/v1beta1/table.go"]; !strings.Contains(table, `"horn"`) || !strings.Contains(table, "Max: 200") {
 		t.Errorf("gen/ is not of the release 1.1:\n%s", table)
 	}

@@ -61,6 +61,9 @@ func (r releasing) notesFile() string { return "docs/release-" + r.version + ".m
 func (r releasing) make() error {
 	m, err := load.Load(r.root)
 	if err == nil {
+		err = load.OtherReleases(r.root, m)
+	}
+	if err == nil {
 		err = r.fresh(m)
 	}
 	if err := errors.Join(r.later(), r.committed(), err); err != nil {
