@@ -122,7 +122,7 @@ func (g *gaps) add(f fieldOf, wider bool, what string) {
 // counterpart is the member that is a field of another version, by its name or an earlier one; nil for none.
 func (t *shape) counterpart(m *member) *member {
 	for _, o := range t.members {
-		if o.name == m.name || slices.Contains(m.renamed, o.name) || slices.Contains(o.renamed, m.name) {
+		if (schema.FieldNames{Name: o.name, RenamedFrom: o.renamed}).Same(schema.FieldNames{Name: m.name, RenamedFrom: m.renamed}) {
 			return o
 		}
 	}

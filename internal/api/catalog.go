@@ -72,6 +72,14 @@ func (g *GroupVersion) APIVersion() string {
 	return g.Group + "/" + g.Version
 }
 
+// GroupOf is the group in the text of an apiVersion; "" for core.
+func GroupOf(apiVersion string) string {
+	if group, _, named := strings.Cut(apiVersion, "/"); named {
+		return group
+	}
+	return ""
+}
+
 // Alpha reports whether the version is an alpha version, which is off unless it is turned on.
 func (g *GroupVersion) Alpha() bool { return strings.Contains(g.Version, "alpha") }
 

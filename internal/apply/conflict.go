@@ -97,12 +97,8 @@ func (k *Kind) checkApplied(applied document.Value) error {
 		return nil
 	}
 	meta := applied.Get("metadata")
-	group, _, named := strings.Cut(k.APIVersion, "/")
-	if !named {
-		group = ""
-	}
 	e := &api.Error{Code: http.StatusUnprocessableEntity, Reason: api.ReasonInvalid, HasDetails: true,
-		Name: meta.Get("name").Text(), Group: group, Kind: k.Name}
+		Name: meta.Get("name").Text(), Group: api.GroupOf(k.APIVersion), Kind: k.Name}
 	var lines []string
 	for _, p := range found {
 		reason := schema.CauseInvalid

@@ -165,8 +165,19 @@ type Property struct {
 
 // SameField reports whether a property of another version is the same field: it has the same name, or one of the two was
 // renamed from the other.
-func (p Property) SameField(other Property) bool {
-	return p.Name == other.Name || slices.Contains(p.Schema.RenamedFrom, other.Name) || slices.Contains(other.Schema.RenamedFrom, p.Name)
+func (p Property) SameField(other Property) bool { return p.names().Same(other.names()) }
+
+func (p Property) names() FieldNames { return FieldNames{p.Name, p.Schema.RenamedFrom} }
+
+// FieldNames are the name of a field and those that it has in other versions.
+type FieldNames struct {
+	Name        string
+	RenamedFrom []string
+}
+
+// Same reports whether two fields are the same one: see Property.SameField.
+func (f FieldNames) Same(other FieldNames) bool {
+	return f.Name == other.Name || slices.Contains(f.RenamedFrom, other.Name) || slices.Contains(other.RenamedFrom, f.Name)
 }
 
 // Publishes reports whether a property is published as required.

@@ -133,10 +133,7 @@ func (d *dev) renew(ctx context.Context, changed []string) {
 	if len(changed) > 0 {
 		d.say("%s changed", strings.Join(changed, ", "))
 	}
-	m, err := load.Load(d.root)
-	if err == nil {
-		err = load.OtherReleases(d.root, m)
-	}
+	m, err := load.All(d.root)
 	if err == nil {
 		err = generateOf(m, d.root, emitters(), io.Discard, start)
 	}

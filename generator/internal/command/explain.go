@@ -39,10 +39,7 @@ func newExplain(root string) *cobra.Command {
 
 // explainFiles compares generated files with those that the documents make now.
 func explainFiles(root string, out io.Writer) error {
-	m, err := load.Load(root)
-	if err == nil {
-		err = load.OtherReleases(root, m)
-	}
+	m, err := load.All(root)
 	if err != nil {
 		return err
 	}

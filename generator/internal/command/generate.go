@@ -22,10 +22,7 @@ import (
 // documents from being read it gives those that emitters find in the others.
 func generate(root string, all map[string][]emitter, out io.Writer) ([]compat.Finding, error) {
 	start := time.Now()
-	m, err := load.Right(root)
-	if err == nil {
-		err = load.OtherReleases(root, m)
-	}
+	m, err := load.All(root)
 	if err != nil {
 		return nil, errors.Join(err, laterMistakes(m, all))
 	}

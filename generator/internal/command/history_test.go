@@ -120,7 +120,7 @@ func TestReferencesInBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = Run(root, []string{"generate"}, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), body+":") || !strings.Contains(err.Error(), "the reference is in TruckRestart, the body of an action, which is not kept; drop the key") {
+	if err == nil || !strings.Contains(err.Error(), body+":") || !strings.Contains(err.Error(), "the reference is in TruckRestart, a part of the body of an action, which is not kept; drop the key") {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,14 +20,11 @@ func newLint(root string) *cobra.Command {
 		Long: "Checks the house rules of documents, of all groups that are not a part of the release.\nWarnings may be right in their place; errors end it with 1. lint.yaml may change levels and accept findings\nfor a time, like compat.yaml.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			m, err := load.Load(root)
-			if err == nil {
-				err = load.OtherReleases(root, m)
-			}
+			m, err := load.All(root)
 			if err != nil {
 				return reported(out, format, "capstan-gen lint", err)
 			}
-			report, err := judged(root, versionsOf(m, house.Check(m)))
+			report, err := judged(root, withVersions(house.Check(m), m.Others))
 			if err != nil {
 				return err
 			}
@@ -61,9 +58,9 @@ func judged(root string, findings []compat.Finding) (*compat.Report, error) {
 	return report, nil
 }
 
-// versionsOf adds to findings what one version of a kind allows and another one refuses, in any release, each once.
-func versionsOf(m *model.Model, found []compat.Finding) []compat.Finding {
-	for _, release := range append([]*model.Model{m}, m.Others...) {
+// withVersions adds to findings what one version of a kind allows and another one refuses in some releases, each once.
+func withVersions(found []compat.Finding, releases []*model.Model) []compat.Finding {
+	for _, release := range releases {
 		for _, f := range house.Versions(release) {
 			if !slices.Contains(found, f) {
 				found = append(found, f)
@@ -76,7 +73,7 @@ func versionsOf(m *model.Model, found []compat.Finding) []compat.Finding {
 // warnings lists the findings of generate in right documents: values that not all versions of a kind allow, unless lint.yaml
 // turns the rule off or accepts them. Other entries of lint.yaml are not judged here.
 func warnings(root string, m *model.Model) ([]compat.Finding, error) {
-	report, err := judged(root, versionsOf(m, nil))
+	report, err := judged(root, withVersions(nil, append([]*model.Model{m}, m.Others...)))
 	if err != nil {
 		return nil, err
 	}

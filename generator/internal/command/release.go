@@ -59,10 +59,7 @@ func (r releasing) notesFile() string { return "docs/release-" + r.version + ".m
 
 // make checks everything, and then writes the baseline and the notes.
 func (r releasing) make() error {
-	m, err := load.Load(r.root)
-	if err == nil {
-		err = load.OtherReleases(r.root, m)
-	}
+	m, err := load.All(r.root)
 	if err == nil {
 		err = r.fresh(m)
 	}

@@ -1,8 +1,6 @@
 package load
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,21 +35,13 @@ func TestActionDocuments(t *testing.T) {
 func loadOrders(t *testing.T, key string) string {
 	t.Helper()
 	root := t.TempDir()
-	for file, text := range map[string]string{
+	writeFiles(t, root, map[string]string{
 		"go.mod": "module shop.example.com\n",
 		"openapi/shop/v1.yaml": "openapi: 3.0.3\ninfo: {title: shop, version: v1}\npaths: {}\nx-cluster-group: {name: shop.example.com, groupPriority: 100, versionPriority: 10}\n" +
 			"x-cluster-resources:\n  orders:\n    kind: Order\n    scope: Namespaced\n    " + key + "\n",
 		"schemas/shop/v1/Order.yaml":       "description: What somebody buys.\nproperties:\n  metadata: {}\n",
 		"schemas/shop/v1/OrderRefund.yaml": "description: Asks for money.\nproperties:\n  metadata: {}\n",
-	} {
-		path := filepath.Join(root, filepath.FromSlash(file))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	m, err := Load(root)
 	if err != nil {
 		return err.Error()

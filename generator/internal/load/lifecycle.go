@@ -24,8 +24,18 @@ const releasesFile = "openapi/releases.yaml"
 // lifecycleKeys are the names of the key.
 var lifecycleKeys = []string{"x-cluster-lifecycle", "lifecycle"}
 
-// OtherReleases adds the models of the other releases to that of one, and the model with the parts of all.
-func OtherReleases(root string, m *model.Model) error {
+// All is Right for commands that look at all releases of the documents: the model has those of the other releases, and
+// the one with the parts of all.
+func All(root string) (*model.Model, error) {
+	m, err := Right(root)
+	if err == nil {
+		err = otherReleases(root, m)
+	}
+	return m, err
+}
+
+// otherReleases adds the models of the other releases to that of one, and the model with the parts of all.
+func otherReleases(root string, m *model.Model) error {
 	for _, name := range m.Releases.All {
 		if name == m.Releases.Now {
 			continue

@@ -81,17 +81,8 @@ properties:
 func historicProject(t *testing.T, more map[string]string) string {
 	t.Helper()
 	root := project(t, "")
-	for _, files := range []map[string]string{historic, more} {
-		for name, text := range files {
-			path := filepath.Join(root, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	writeFiles(t, root, historic)
+	writeFiles(t, root, more)
 	return root
 }
 

@@ -113,10 +113,11 @@ func (d *documents) readAll() {
 			d.model.Promises = d.promises(name)
 			continue
 		}
+		found := len(d.errs)
 		if n, text, ok := d.file(name); ok && d.own(name) {
 			referred.scan(text)
 			d.groupFile(name, n, text)
-		} else if !ok {
+		} else if !ok && len(d.errs) == found {
 			d.absent[strings.TrimSuffix(strings.TrimPrefix(name, "openapi/"), ".yaml")] = true
 		}
 	}

@@ -2,8 +2,6 @@ package load
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,22 +47,14 @@ func TestRenamedFieldsKeepTheirNumbers(t *testing.T) {
 	root := project(t, "")
 	const group = "openapi: 3.0.3\ninfo: {title: shop, version: v2}\npaths: {}\nx-cluster-group: {name: shop.<groupSuffix>, groupPriority: 100, versionPriority: 1}\n" +
 		"x-cluster-resources: {carts: {kind: Cart, scope: Namespaced}}\n"
-	for name, text := range map[string]string{
+	writeFiles(t, root, map[string]string{
 		"openapi/shop/v3.yaml": group,
 		"openapi/shop/v2.yaml": strings.Replace(group, "scope: Namespaced", "scope: Namespaced, storedAs: shop/v3/Cart", 1),
 		"schemas/shop/v3/Cart.yaml": "description: Carries what a customer wants.\nproperties:\n  metadata: {}\n  size: {description: Size in litres., type: integer, format: int32}\n" +
 			"  length: {description: Length in metres., type: integer, format: int32}\n  wheels: {description: Number of wheels., type: integer, format: int32}\n",
 		"schemas/shop/v2/Cart.yaml": "x-cluster-same-as: /shop/v3/Cart\nproperties:\n  length: null\n" +
 			"  lengthCentimetres: {description: How long the thing is; 0 when nobody knows., type: integer, format: int32, x-cluster-renamed-from: length}\n",
-	} {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	m, err := Load(root)
 	if err != nil {
 		t.Fatal(err)

@@ -132,30 +132,23 @@ func (d *documents) refuseInBodies(kept map[*schema.Schema]bool) {
 	}
 }
 
-func (d *documents) refuseReferences(body *model.Type, kept map[*schema.Schema]bool) {
-	if body == nil {
+func (d *documents) refuseReferences(t *model.Type, kept map[*schema.Schema]bool) {
+	if t == nil || t.GV.BuiltIn {
 		return
 	}
-	var visit func(s *schema.Schema)
-	visit = func(s *schema.Schema) {
-		if s == nil || kept[s] {
+	eachSchema(t.Schema, true, func(s *schema.Schema, _ bool) {
+		if kept[s] {
 			return
 		}
 		kept[s] = true // of each mistake once
 		if s.References != nil {
 			d.fail(s.References.Pos, "drop the key, and look for the object in the method of the action",
-				"the reference is in %s, the body of an action, which is not kept", body.Name)
+				"the reference is in %s, a part of the body of an action, which is not kept", t.Name)
 		}
-		if id, ok := schema.ResolveRef(body.GV.Dir, s.Ref); ok && d.types[id] != nil {
-			visit(d.types[id].Schema)
+		if id, ok := schema.ResolveRef(t.GV.Dir, s.Ref); ok {
+			d.refuseReferences(d.types[id], kept)
 		}
-		for _, p := range s.Properties {
-			visit(p.Schema)
-		}
-		visit(s.Items)
-		visit(s.Additional)
-	}
-	visit(body.Schema)
+	})
 }
 
 // refuseEndless refuses references at endlessly many paths.

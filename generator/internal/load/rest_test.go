@@ -35,9 +35,7 @@ func TestMistakesDoNotHideOthers(t *testing.T) {
 		}
 		slices.Sort(want)
 		root := project(t, dir)
-		if err := os.WriteFile(filepath.Join(root, "schemas", "shop", "v1", "Late.yaml"), []byte(lateDocument), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		writeFiles(t, root, map[string]string{"schemas/shop/v1/Late.yaml": lateDocument})
 		if _, err = Load(root); err == nil {
 			t.Fatal("no mistake was found")
 		}

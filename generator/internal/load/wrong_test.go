@@ -49,6 +49,20 @@ func project(t testing.TB, overlay string) string {
 	return root
 }
 
+// writeFiles writes files below a folder.
+func writeFiles(t testing.TB, root string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestRightDocuments(t *testing.T) {
 	m, err := Load(project(t, ""))
 	if err != nil {

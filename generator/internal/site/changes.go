@@ -68,18 +68,27 @@ func (w *writer) changes(now time.Time) {
 
 // releases adds a page for each step from one release of documents with a history to the next.
 func (w *writer) releases(now time.Time) {
-	source := compat.Source{Root: w.root, Now: now}
-	all := w.model.Releases.All
-	for i := 1; i < len(all) && w.err == nil; i++ {
-		c, after, err := stepOf(source, all[i-1], all[i])
+	var before *model.Model
+	for _, to := range w.model.Releases.All {
+		after, err := load.At(w.root, to)
 		if err != nil {
-			w.err = err
+			w.err = cmp.Or(w.err, err)
 			return
 		}
-		from, to := all[i-1], all[i]
-		command := "capstan-gen compat --from " + from + " --to " + to
-		w.changesPage(stepPage(from, to), titleOfStep(from, to), "release "+to, command, w.model.Releases.Dates[from], c, after)
+		if before != nil {
+			w.step(before, after, now)
+		}
+		before = after
 	}
+}
+
+// step adds the page about the step from one release to the next.
+func (w *writer) step(before, after *model.Model, now time.Time) {
+	from, to := before.Releases.Now, after.Releases.Now
+	old := compat.ReleaseOf(before, now)
+	report := compat.Compare(old, compat.ReleaseOf(after, now), compat.Options{Release: to, Now: now})
+	command := "capstan-gen compat --from " + from + " --to " + to
+	w.changesPage(stepPage(from, to), titleOfStep(from, to), "release "+to, command, before.Releases.Dates[from], &comparedTo{old.Release, before, report}, after)
 }
 
 // stepPage is the page of the step from one release to the next.
@@ -96,23 +105,6 @@ func stepsOf(releases []string) (all []entry) {
 		}
 	}
 	return all
-}
-
-// stepOf compares two releases of the documents.
-func stepOf(source compat.Source, from, to string) (c *comparedTo, after *model.Model, err error) {
-	old, err := source.At(from)
-	if err != nil {
-		return nil, nil, err
-	}
-	now, err := source.At(to)
-	if err != nil {
-		return nil, nil, err
-	}
-	c = &comparedTo{Release: old.Release, Report: compat.Compare(old, now, compat.Options{Release: to, Now: source.Now})}
-	if c.before, err = load.At(source.Root, from); err == nil {
-		after, err = load.At(source.Root, to)
-	}
-	return c, after, err
 }
 
 // changesPage adds a page about two states of the documents.

@@ -10,11 +10,10 @@ import (
 
 // TestRelations: the page of a group version draws which kinds name which others, and those of the kinds say it in words.
 func TestRelations(t *testing.T) {
-	dir := t.TempDir()
 	kind := func(name, fields string) string {
 		return "description: A " + name + " is an example.\nproperties:\n  metadata: {}\n" + fields
 	}
-	for name, text := range map[string]string{
+	texts := pagesOf(t, map[string]string{
 		"go.mod": "module example.com/fleet\n",
 		"openapi/fleet/v1.yaml": `openapi: 3.0.3
 info: {title: fleet, version: v1}
@@ -32,7 +31,26 @@ paths: {}
     type: array
     items: {type: string, x-cluster-references: {kind: /core/v1/ConfigMap, onMissing: warn, onDelete: orphan}}
 `),
+	})
+	for page, wants := range map[string][]string{
+		"kinds/fleet/v1.html": {`<svg class="relations"`, `<path class="keeps"`, `<path class="names"`, `<path class="reads"`, `<path class="takes"`,
+			"<title>Truck maps[]: ConfigMap; a missing one is warned of, and it may be deleted</title>", `href="../../kinds/fleet/v1/Depot.html"`},
+		"kinds/fleet/v1/Depot.html": {"Objects are named by <code>depot</code> of", "which keeps them from being deleted", "<code>yard</code> of", "which goes with them"},
+		"kinds/fleet/v1/Truck.html": {"is the name of a Depot: a missing one is refused, and it cannot be deleted while it is named", "each is the name of a ConfigMap: a missing one is warned of"},
 	} {
+		for _, want := range wants {
+			if !strings.Contains(texts[page], want) {
+				t.Errorf("%s lacks %s", page, want)
+			}
+		}
+	}
+}
+
+// pagesOf are the pages of the site of a project with these files, by their paths.
+func pagesOf(t *testing.T, files map[string]string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -49,16 +67,5 @@ paths: {}
 	for _, p := range pages {
 		texts[p.Path] = string(p.Text)
 	}
-	for page, wants := range map[string][]string{
-		"kinds/fleet/v1.html": {`<svg class="relations"`, `<path class="keeps"`, `<path class="names"`, `<path class="reads"`, `<path class="takes"`,
-			"<title>Truck maps[]: ConfigMap; a missing one is warned of, and it may be deleted</title>", `href="../../kinds/fleet/v1/Depot.html"`},
-		"kinds/fleet/v1/Depot.html": {"Objects are named by <code>depot</code> of", "which keeps them from being deleted", "<code>yard</code> of", "which goes with them"},
-		"kinds/fleet/v1/Truck.html": {"is the name of a Depot: a missing one is refused, and it cannot be deleted while it is named", "each is the name of a ConfigMap: a missing one is warned of"},
-	} {
-		for _, want := range wants {
-			if !strings.Contains(texts[page], want) {
-				t.Errorf("%s lacks %s", page, want)
-			}
-		}
-	}
+	return texts
 }

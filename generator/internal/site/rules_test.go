@@ -1,17 +1,13 @@
 package site
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestRulesOfElements: the rules of elements and values stand at the field, where they have no type of their own.
 func TestRulesOfElements(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
+	text := pagesOf(t, map[string]string{
 		"go.mod": "module example.com/fleet\n",
 		"openapi/fleet/v1.yaml": `openapi: 3.0.3
 info: {title: fleet, version: v1}
@@ -51,25 +47,7 @@ $defs:
     properties: {inches: {description: Its width., type: integer, minimum: 9}}
     x-cluster-rules: [{then: {inches: set}, why: a wheel has a width}]
 `,
-	} {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pages, err := Pages(dir, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := ""
-	for _, p := range pages {
-		if p.Path == "kinds/fleet/v1/Truck.html" {
-			text = string(p.Text)
-		}
-	}
+	})["kinds/fleet/v1/Truck.html"]
 	for id, wants := range map[string][]string{
 		"Truck.ports": {"at most 3 elements", "each element: at most 9 characters", "each element: one of &#34;Hull&#34;, &#34;Kiel&#34;"},
 		"Truck.loads": {"each value: each element: at least 2", "each value: each element: a multiple of 5"},

@@ -8,7 +8,6 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -226,11 +225,7 @@ func (s *Snapshot) ServedIn(group string) []*Version { return s.groups.get(group
 
 // ServedVersion finds a served group version; nil when there is none.
 func (s *Snapshot) ServedVersion(apiVersion string) *Version {
-	group, _, named := strings.Cut(apiVersion, "/")
-	if !named {
-		group = ""
-	}
-	for _, v := range s.ServedIn(group) {
+	for _, v := range s.ServedIn(api.GroupOf(apiVersion)) {
 		if v.APIVersion() == apiVersion {
 			return v
 		}

@@ -50,11 +50,7 @@ func TestFieldsOfLaterReleases(t *testing.T) {
 	etcd := client(t, url)
 	value := func() []byte {
 		t.Helper()
-		answer, err := etcd.Get(t.Context(), place)
-		if err != nil || len(answer.Kvs) != 1 {
-			t.Fatal(answer, err)
-		}
-		return answer.Kvs[0].Value
+		return valueAt(t, etcd, place)
 	}
 	known := value()
 	// The object has its length before it, and the empty fields of its content type behind it.
@@ -92,11 +88,7 @@ func TestPartsOfLaterReleases(t *testing.T) {
 	etcd := client(t, url)
 	value := func() []byte {
 		t.Helper()
-		answer, err := etcd.Get(t.Context(), place)
-		if err != nil || len(answer.Kvs) != 1 {
-			t.Fatal(answer, err)
-		}
-		return answer.Kvs[0].Value
+		return valueAt(t, etcd, place)
 	}
 	later := value()
 	path := bytes.Index(later, []byte("/slowly"))
@@ -122,4 +114,14 @@ func TestPartsOfLaterReleases(t *testing.T) {
 	}
 	s.Send("PATCH", pods+"/a/status", "application/merge-patch+json", []byte(`{"status":{"phase":"Running"}}`)).Expect(t, 200, "")
 	s.Send("DELETE", pods+"/a?gracePeriodSeconds=0", "", nil).Expect(t, 200, "")
+}
+
+// valueAt are the bytes of a key in etcd.
+func valueAt(t *testing.T, etcd *clientv3.Client, place string) []byte {
+	t.Helper()
+	answer, err := etcd.Get(t.Context(), place)
+	if err != nil || len(answer.Kvs) != 1 {
+		t.Fatal(answer, err)
+	}
+	return answer.Kvs[0].Value
 }

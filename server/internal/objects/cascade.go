@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -25,11 +24,8 @@ type owner struct {
 
 // named reports whether an owner reference names the owner, in any version. One with a controller is that of others.
 func (o owner) named(reference document.Value) bool {
-	group, _, found := strings.Cut(reference.Get("apiVersion").Text(), "/")
-	if !found {
-		group = ""
-	}
-	return group == o.row.GV.Group && reference.Get("kind").Equals(o.row.Kind) && reference.Get("name").Equals(o.name) && !reference.Get("controller").Bool()
+	return api.GroupOf(reference.Get("apiVersion").Text()) == o.row.GV.Group &&
+		reference.Get("kind").Equals(o.row.Kind) && reference.Get("name").Equals(o.name) && !reference.Get("controller").Bool()
 }
 
 // owners are the objects that the references of obj name which cascade, each once, but not obj itself.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -34,12 +33,8 @@ func (e *Evaluation) wrongType(t Ref, old document.Value) error {
 	if len(causes) == 0 {
 		return nil
 	}
-	group, _, found := strings.Cut(obj.Get("apiVersion").Text(), "/")
-	if !found {
-		group = ""
-	}
 	all := slices.Concat(commonCauses(t, obj, old), causes, document.ValidateWithin(obj, old))
-	return api.Invalid(group, obj.Get("kind").Text(), obj.At("metadata", "name").Text(), e.checkRules(t.Row, old, all, true))
+	return api.Invalid(api.GroupOf(obj.Get("apiVersion").Text()), obj.Get("kind").Text(), obj.At("metadata", "name").Text(), e.checkRules(t.Row, old, all, true))
 }
 
 // commonCauses are the mistakes in metadata that every update reports first.

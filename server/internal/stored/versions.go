@@ -75,10 +75,10 @@ func CheckVersions(ctx context.Context, s store.Store, kinds Kinds) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	known := storedVersions{}
-	if err == nil {
-		err = json.Unmarshal(record.Body, &known)
+	if err != nil {
+		return err
 	}
+	known, err := readVersions(record.Body)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,9 @@ func changeVersions(ctx context.Context, s store.Store, change func(known stored
 		var before []byte
 		if current != nil {
 			op, before = store.OpUpdate, current.Body
-			if err := json.Unmarshal(before, &known); err != nil {
-				return store.Write{}, fmt.Errorf("%s in the store cannot be read: %w; restore a backup", versionsKey, err)
+			var err error
+			if known, err = readVersions(before); err != nil {
+				return store.Write{}, err
 			}
 		}
 		change(known, current != nil)
@@ -149,5 +150,13 @@ func changeVersions(ctx context.Context, s store.Store, change func(known stored
 		}
 		return store.Write{Op: op, Value: store.Value{Body: after, RevisionAt: -1}}, nil
 	})
+	return known, err
+}
+
+// readVersions reads the store's record.
+func readVersions(body []byte) (known storedVersions, err error) {
+	if err = json.Unmarshal(body, &known); err != nil {
+		err = fmt.Errorf("%s in the store cannot be read: %w; restore a backup", versionsKey, err)
+	}
 	return known, err
 }
