@@ -178,7 +178,8 @@ func Help() string {
 // CheckHiddenMetrics checks --show-hidden-metrics-for-version: only metrics hidden since
 // the previous release can be shown again.
 func CheckHiddenMetrics(version string) error {
-	previous := discovery.Major + "." + strconv.Itoa(minorOf(discovery.Major+"."+discovery.Minor)-1)
+	major, _, _ := strings.Cut(discovery.Usual, ".")
+	previous := major + "." + strconv.Itoa(minorOf(discovery.Usual)-1)
 	if version == "" || version == previous {
 		return nil
 	}

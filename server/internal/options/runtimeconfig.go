@@ -9,7 +9,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // The group versions and resources that are served are decided at the start, by
@@ -153,11 +152,11 @@ func (c RuntimeConfig) of(gv *api.GroupVersion, plural string) (on, set bool) {
 	return on, set
 }
 
-// DropFutureDeprecations removes deprecations that begin in a later release than ours.
-func DropFutureDeprecations(groups []*api.GroupVersion) {
+// DropFutureDeprecations removes deprecations that begin in a later release than the one that is served.
+func DropFutureDeprecations(groups []*api.GroupVersion, release string) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
-			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(discovery.Major+"."+discovery.Minor) {
+			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(release) {
 				gv.Resources[i].Deprecated = nil
 			}
 		}
