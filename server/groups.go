@@ -27,7 +27,7 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 		return nil, err
 	}
 	cfg.API, s.edition = own, edition
-	gates, warnings, err := options.Parse(cfg.FeatureGates)
+	gates, warnings, err := options.Parse(cfg.FeatureGates, edition.Release)
 	if err != nil {
 		return nil, err
 	}

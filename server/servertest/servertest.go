@@ -58,7 +58,7 @@ func Run(change ...func(*server.Config)) (s *Server, stop func() error, err erro
 	}
 	if own != nil { // alpha versions are off elsewhere; a test of an API is about all of its own
 		for _, gv := range own.Groups() {
-			if gv.Alpha() {
+			if gv.Off {
 				config.RuntimeConfig = append([]string{gv.APIVersion() + "=true"}, config.RuntimeConfig...)
 			}
 		}

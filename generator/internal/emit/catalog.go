@@ -30,9 +30,10 @@ func Catalog(m *model.Model) ([]File, error) {
 	all := struct {
 		Profile  model.Profile
 		Groups   []catalogGroup
-		Gated    []gatedFeature
+		Gates    []gate
 		Historic bool
-	}{Profile: m.Profile, Groups: groups, Gated: gatedFeatures(m), Historic: historic(m)}
+		Releases model.Releases
+	}{Profile: m.Profile, Groups: groups, Gates: gatesOf(m), Historic: historic(m), Releases: m.Releases}
 	for _, g := range all.Groups {
 		if err := add(g.Dir+"/hooks.go", "hooks.go.tmpl", &g); err != nil {
 			return nil, err
@@ -87,6 +88,7 @@ type catalogGroup struct {
 	provided   map[string]bool // methods that this module has for built-in types in tables of another
 	Historic   bool            // in some release other than in another
 	Hidden     string          // the condition for the releases in which the group version is not in discovery, as Go
+	OffIn      string          // the same for those in which it is off by default
 	In         string          // the condition for the releases that have the group version, as Go; "" for all
 	Rows       []catalogRow
 	Validates  bool // some type or resource has a validate hook
@@ -141,7 +143,7 @@ type catalogSubresource struct {
 
 func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, error) {
 	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir), Outside: m.Module != "", Hidden: strconv.FormatBool(gv.Unlisted),
-		provided: providedHooks(m, gv.Table)}
+		OffIn: strconv.FormatBool(gv.Off), provided: providedHooks(m, gv.Table)}
 	g.addTypeHooks()
 	for _, res := range gv.Resources {
 		r := catalogResource{Resource: res, VerbSet: verbSet(res.Verbs), HookName: res.Kind}

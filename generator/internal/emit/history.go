@@ -83,13 +83,13 @@ func groupsOfReleases(m *model.Model) ([]catalogGroup, error) {
 // oneOfReleases gathers a group version in all releases.
 func oneOfReleases(in []*catalogGroup, releases model.Releases) (catalogGroup, error) {
 	var g catalogGroup
-	there, unlisted := make([]bool, len(in)), make([]bool, len(in))
+	there, unlisted, off := make([]bool, len(in)), make([]bool, len(in)), make([]bool, len(in))
 	rows := map[[2]string][]bool{} // by plural and text: the releases that have it
 	for i, one := range in {
 		if one == nil {
 			continue
 		}
-		there[i], unlisted[i] = true, one.Unlisted
+		there[i], unlisted[i], off[i] = true, one.Unlisted, one.Off
 		if g.GroupVersion == nil {
 			g = *one
 			g.Historic, g.Rows = true, nil
@@ -105,9 +105,7 @@ func oneOfReleases(in []*catalogGroup, releases model.Releases) (catalogGroup, e
 		}
 	}
 	g.In = conditionOf(there, nil, releases.All)
-	if g.Hidden = "false"; slices.Contains(unlisted, true) {
-		g.Hidden = cmp.Or(conditionOf(unlisted, there, releases.All), "true")
-	}
+	g.Hidden, g.OffIn = boolOf(unlisted, there, releases.All), boolOf(off, there, releases.All)
 	keys := slices.SortedFunc(maps.Keys(rows), func(a, b [2]string) int {
 		if a[0] != b[0] {
 			return strings.Compare(a[0], b[0])
@@ -161,6 +159,14 @@ func conditionOf(has, count []bool, names []string) string {
 		runs = append(runs, fmt.Sprintf("r.In(%q, %q)", names[first], names[i]))
 	}
 	return strings.Join(runs, " || ")
+}
+
+// boolOf is a property that holds in some of the releases that count, as Go.
+func boolOf(holds, count []bool, names []string) string {
+	if !slices.Contains(holds, true) {
+		return "false"
+	}
+	return cmp.Or(conditionOf(holds, count, names), "true")
 }
 
 // History emits the changes of tables and published documents between the releases of the built-in documents.

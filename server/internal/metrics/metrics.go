@@ -130,7 +130,7 @@ func New(from Sources) *Metrics {
 		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
 		m.Admission, m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
-		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
+		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features, from.Release),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.Policies.all()...)
 	return m
@@ -146,10 +146,10 @@ func (m *Metrics) Count(name, help string, value *atomic.Int64) {
 
 // featureFigures reports for each gate with an effect whether it is on, as later releases
 // of kube-apiserver do.
-func featureFigures(on options.Gates) prometheus.Collector {
+func featureFigures(on options.Gates, release string) prometheus.Collector {
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "1 for a feature that is on, 0 for one that is off."}, []string{"name", "stage"})
-	for name, stage := range options.Effective() {
+	for name, stage := range options.Effective(release) {
 		value := 0.0
 		if on[name] {
 			value = 1

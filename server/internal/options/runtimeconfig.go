@@ -14,7 +14,7 @@ import (
 // The group versions and resources that are served are decided at the start, by
 // --runtime-config. From the weakest to the strongest:
 //
-//	alpha versions are off, all others on, some of them not in discovery
+//	alpha versions, and beta versions from 1.24 on, are off; all others are on, some of them not in discovery
 //	api/all, api/ga, api/beta, api/alpha    versions of a stability
 //	<group>/<version>, v1                   one version, with all its resources
 //	<group>/<version>/<resource>            one resource, also of a version that is off
@@ -124,7 +124,7 @@ func (c RuntimeConfig) Apply(groups []*api.GroupVersion, base RuntimeConfig) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
-			res.Off = gv.Alpha()
+			res.Off = gv.Off
 			for _, settings := range []RuntimeConfig{base, c} {
 				if on, set := settings.of(gv, res.Plural); set {
 					res.Off = !on

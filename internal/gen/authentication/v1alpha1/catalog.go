@@ -9,7 +9,7 @@ import (
 // New makes the catalog rows of authentication/v1alpha1 in a release.
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authentication.k8s.io", Version: "v1alpha1", GroupPriority: 17700, VersionPriority: 1,
-		Table: r.Table("authentication/v1alpha1", &Table), Defaults: defaults(h)}
+		Off: true, Table: r.Table("authentication/v1alpha1", &Table), Defaults: defaults(h)}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
 		Verbs: api.VerbCreate,
 

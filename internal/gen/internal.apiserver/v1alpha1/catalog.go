@@ -10,7 +10,7 @@ import (
 // New makes the catalog rows of internal.apiserver/v1alpha1 in a release.
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "internal.apiserver.k8s.io", Version: "v1alpha1", GroupPriority: 16000, VersionPriority: 9,
-		Table: r.Table("internal.apiserver/v1alpha1", &Table), Defaults: defaults(h)}
+		Off: true, Table: r.Table("internal.apiserver/v1alpha1", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h, gv.Table)
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: gv.Table.Root("StorageVersion"),
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -10,7 +10,7 @@ import (
 // New makes the catalog rows of networking/v1alpha1 in a release.
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1alpha1", GroupPriority: 17200, VersionPriority: 1,
-		Table: r.Table("networking/v1alpha1", &Table), Defaults: defaults(h)}
+		Off: true, Table: r.Table("networking/v1alpha1", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h, gv.Table)
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: gv.Table.Root("ClusterCIDR"),
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
