@@ -116,6 +116,24 @@ func (c *Client) PolicyV1() PolicyV1 { return PolicyV1{c.rest} }
 // RbacAuthorizationV1 gives the resources of rbac.authorization.k8s.io/v1.
 func (c *Client) RbacAuthorizationV1() RbacAuthorizationV1 { return RbacAuthorizationV1{c.rest} }
 
+// ResourceV1 gives the resources of resource.k8s.io/v1.
+func (c *Client) ResourceV1() ResourceV1 { return ResourceV1{c.rest} }
+
+// ResourceV1alpha1 gives the resources of resource.k8s.io/v1alpha1.
+func (c *Client) ResourceV1alpha1() ResourceV1alpha1 { return ResourceV1alpha1{c.rest} }
+
+// ResourceV1alpha2 gives the resources of resource.k8s.io/v1alpha2.
+func (c *Client) ResourceV1alpha2() ResourceV1alpha2 { return ResourceV1alpha2{c.rest} }
+
+// ResourceV1alpha3 gives the resources of resource.k8s.io/v1alpha3.
+func (c *Client) ResourceV1alpha3() ResourceV1alpha3 { return ResourceV1alpha3{c.rest} }
+
+// ResourceV1beta1 gives the resources of resource.k8s.io/v1beta1.
+func (c *Client) ResourceV1beta1() ResourceV1beta1 { return ResourceV1beta1{c.rest} }
+
+// ResourceV1beta2 gives the resources of resource.k8s.io/v1beta2.
+func (c *Client) ResourceV1beta2() ResourceV1beta2 { return ResourceV1beta2{c.rest} }
+
 // SchedulingV1 gives the resources of scheduling.k8s.io/v1.
 func (c *Client) SchedulingV1() SchedulingV1 { return SchedulingV1{c.rest} }
 
