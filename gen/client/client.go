@@ -107,6 +107,9 @@ func (c *Client) NetworkingV1() NetworkingV1 { return NetworkingV1{c.rest} }
 // NetworkingV1alpha1 gives the resources of networking.k8s.io/v1alpha1.
 func (c *Client) NetworkingV1alpha1() NetworkingV1alpha1 { return NetworkingV1alpha1{c.rest} }
 
+// NetworkingV1beta1 gives the resources of networking.k8s.io/v1beta1.
+func (c *Client) NetworkingV1beta1() NetworkingV1beta1 { return NetworkingV1beta1{c.rest} }
+
 // NodeV1 gives the resources of node.k8s.io/v1.
 func (c *Client) NodeV1() NodeV1 { return NodeV1{c.rest} }
 
