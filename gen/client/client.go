@@ -67,6 +67,15 @@ func (c *Client) CertificatesV1() CertificatesV1 { return CertificatesV1{c.rest}
 // CoordinationV1 gives the resources of coordination.k8s.io/v1.
 func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest} }
 
+// CoordinationV1alpha1 gives the resources of coordination.k8s.io/v1alpha1.
+func (c *Client) CoordinationV1alpha1() CoordinationV1alpha1 { return CoordinationV1alpha1{c.rest} }
+
+// CoordinationV1alpha2 gives the resources of coordination.k8s.io/v1alpha2.
+func (c *Client) CoordinationV1alpha2() CoordinationV1alpha2 { return CoordinationV1alpha2{c.rest} }
+
+// CoordinationV1beta1 gives the resources of coordination.k8s.io/v1beta1.
+func (c *Client) CoordinationV1beta1() CoordinationV1beta1 { return CoordinationV1beta1{c.rest} }
+
 // CoreV1 gives the resources of v1.
 func (c *Client) CoreV1() CoreV1 { return CoreV1{c.rest} }
 
@@ -142,6 +151,9 @@ func (c *Client) SchedulingV1() SchedulingV1 { return SchedulingV1{c.rest} }
 
 // StorageV1 gives the resources of storage.k8s.io/v1.
 func (c *Client) StorageV1() StorageV1 { return StorageV1{c.rest} }
+
+// StorageV1alpha1 gives the resources of storage.k8s.io/v1alpha1.
+func (c *Client) StorageV1alpha1() StorageV1alpha1 { return StorageV1alpha1{c.rest} }
 
 // StorageV1beta1 gives the resources of storage.k8s.io/v1beta1.
 func (c *Client) StorageV1beta1() StorageV1beta1 { return StorageV1beta1{c.rest} }
