@@ -11,6 +11,8 @@ import (
 type AuthenticationV1alpha1 struct{ rest *client.REST }
 
 // SelfSubjectReviews gives the objects of kind SelfSubjectReview.
+//
+// Deprecated: since 1.29.
 func (g AuthenticationV1alpha1) SelfSubjectReviews() client.Creator[*authenticationv1alpha1.SelfSubjectReview] {
 	return client.NewResource[*authenticationv1alpha1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1alpha1", Plural: "selfsubjectreviews", Namespaced: false}, "")
 }

@@ -11,6 +11,8 @@ import (
 type AuthenticationV1beta1 struct{ rest *client.REST }
 
 // SelfSubjectReviews gives the objects of kind SelfSubjectReview.
+//
+// Deprecated: since 1.30.
 func (g AuthenticationV1beta1) SelfSubjectReviews() client.Creator[*authenticationv1beta1.SelfSubjectReview] {
 	return client.NewResource[*authenticationv1beta1.SelfSubjectReview](g.rest, client.Row{Prefix: "/apis/authentication.k8s.io/v1beta1", Plural: "selfsubjectreviews", Namespaced: false}, "")
 }

@@ -12,14 +12,14 @@ type FlowcontrolApiserverV1beta2 struct{ rest *client.REST }
 
 // FlowSchemas gives the objects of kind FlowSchema.
 //
-// Deprecated: since 1.26.
+// Deprecated: since 1.26, use flowcontrol.apiserver.k8s.io/v1beta3.FlowSchema.
 func (g FlowcontrolApiserverV1beta2) FlowSchemas() *client.Resource[*flowcontrolapiserverv1beta2.FlowSchema] {
 	return client.NewResource[*flowcontrolapiserverv1beta2.FlowSchema](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta2", Plural: "flowschemas", Namespaced: false}, "")
 }
 
 // PriorityLevelConfigurations gives the objects of kind PriorityLevelConfiguration.
 //
-// Deprecated: since 1.26.
+// Deprecated: since 1.26, use flowcontrol.apiserver.k8s.io/v1beta3.PriorityLevelConfiguration.
 func (g FlowcontrolApiserverV1beta2) PriorityLevelConfigurations() *client.Resource[*flowcontrolapiserverv1beta2.PriorityLevelConfiguration] {
 	return client.NewResource[*flowcontrolapiserverv1beta2.PriorityLevelConfiguration](g.rest, client.Row{Prefix: "/apis/flowcontrol.apiserver.k8s.io/v1beta2", Plural: "prioritylevelconfigurations", Namespaced: false}, "")
 }

@@ -20,7 +20,17 @@ func (g NetworkingV1) Ingresses(namespace string) *client.Resource[*networkingv1
 	return client.NewResource[*networkingv1.Ingress](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "ingresses", Namespaced: true}, namespace)
 }
 
+// IPAddresses gives the objects of kind IPAddress.
+func (g NetworkingV1) IPAddresses() *client.Resource[*networkingv1.IPAddress] {
+	return client.NewResource[*networkingv1.IPAddress](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "ipaddresses", Namespaced: false}, "")
+}
+
 // NetworkPolicies gives the objects of kind NetworkPolicy in a namespace, "" for all.
 func (g NetworkingV1) NetworkPolicies(namespace string) *client.Resource[*networkingv1.NetworkPolicy] {
 	return client.NewResource[*networkingv1.NetworkPolicy](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "networkpolicies", Namespaced: true}, namespace)
+}
+
+// ServiceCIDRs gives the objects of kind ServiceCIDR.
+func (g NetworkingV1) ServiceCIDRs() *client.Resource[*networkingv1.ServiceCIDR] {
+	return client.NewResource[*networkingv1.ServiceCIDR](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1", Plural: "servicecidrs", Namespaced: false}, "")
 }

@@ -16,3 +16,17 @@ type NetworkingV1alpha1 struct{ rest *client.REST }
 func (g NetworkingV1alpha1) ClusterCIDRs() *client.Resource[*networkingv1alpha1.ClusterCIDR] {
 	return client.NewResource[*networkingv1alpha1.ClusterCIDR](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1alpha1", Plural: "clustercidrs", Namespaced: false}, "")
 }
+
+// IPAddresses gives the objects of kind IPAddress.
+//
+// Deprecated: since 1.30.
+func (g NetworkingV1alpha1) IPAddresses() *client.Resource[*networkingv1alpha1.IPAddress] {
+	return client.NewResource[*networkingv1alpha1.IPAddress](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1alpha1", Plural: "ipaddresses", Namespaced: false}, "")
+}
+
+// ServiceCIDRs gives the objects of kind ServiceCIDR.
+//
+// Deprecated: since 1.30.
+func (g NetworkingV1alpha1) ServiceCIDRs() *client.Resource[*networkingv1alpha1.ServiceCIDR] {
+	return client.NewResource[*networkingv1alpha1.ServiceCIDR](g.rest, client.Row{Prefix: "/apis/networking.k8s.io/v1alpha1", Plural: "servicecidrs", Namespaced: false}, "")
+}

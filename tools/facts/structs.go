@@ -12,7 +12,8 @@ import (
 const (
 	explicit = "explicit" // unset and zero differ
 	always   = "always"   // zero is written
-	implicit = "implicit" // zero is not written
+	implicit = "implicit" // zero is not written, unless the field is a struct
+	omitted  = "omitted"  // zero is not written, though the field is a struct
 )
 
 // structure is a struct of Go: the presence of its fields, and the types whose fields it has too.
@@ -93,7 +94,9 @@ func newStructure(dir string, imports map[string]string, s *ast.StructType) *str
 		case name == "" || name == "-":
 		case pointer:
 			made.fields[name] = explicit
-		case !strings.Contains(options, "omit"):
+		case strings.Contains(options, "omitzero"):
+			made.fields[name] = omitted
+		case !strings.Contains(options, "omitempty"):
 			made.fields[name] = always
 		default:
 			made.fields[name] = implicit

@@ -26,6 +26,23 @@ type HTTPIngressRuleValue struct {
 	Paths []HTTPIngressPath `json:"paths"`
 }
 
+// IPAddress: An address of the cluster that is in use, and the object that uses it. Its name is the
+// address.
+type IPAddress struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name and labels; the name is the address in its canonical form, as 10.0.0.1 or 2001:db8::1.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// What uses the address.
+	Spec IPAddressSpec `json:"spec"`
+}
+
+// IPAddressSpec: What uses an address.
+type IPAddressSpec struct {
+	// The object that uses the address. Cannot be changed later.
+	ParentRef *ParentReference `json:"parentRef,omitempty"`
+}
+
 // IPBlock: Range of addresses, with holes.
 type IPBlock struct {
 	// The range, for example 10.1.0.0/16 or 2001:db8::/32.
@@ -89,6 +106,33 @@ type IngressClassSpec struct {
 	Parameters *IngressClassParametersReference `json:"parameters,omitempty"`
 }
 
+// IngressLoadBalancerIngress: One address of a load balancer.
+type IngressLoadBalancerIngress struct {
+	// The address, of a load balancer that is reached by one.
+	IP string `json:"ip,omitempty"`
+	// The host name, of a load balancer that is reached by one.
+	Hostname string `json:"hostname,omitempty"`
+	// What became of the ports of the load balancer.
+	Ports []IngressPortStatus `json:"ports,omitempty"`
+}
+
+// IngressLoadBalancerStatus: Where a load balancer in front of an ingress is reached.
+type IngressLoadBalancerStatus struct {
+	// Addresses of the load balancer.
+	Ingress []IngressLoadBalancerIngress `json:"ingress,omitempty"`
+}
+
+// IngressPortStatus: What became of a port of a load balancer.
+type IngressPortStatus struct {
+	// Number of the port.
+	Port int32 `json:"port"`
+	// Protocol of the port: TCP, UDP or SCTP.
+	Protocol string `json:"protocol"`
+	// Why the port could not be set up, as a CamelCase word that may have a domain in front. Absent when
+	// it works.
+	Error *string `json:"error,omitempty"`
+}
+
 // IngressRule: Says what becomes of requests to one host.
 type IngressRule struct {
 	// Host name of the requests, without a port. A first label of * stands for any single label; empty
@@ -123,7 +167,7 @@ type IngressSpec struct {
 // IngressStatus: Where an ingress can be reached.
 type IngressStatus struct {
 	// Addresses of the load balancer in front of the ingress.
-	LoadBalancer corev1.LoadBalancerStatus `json:"loadBalancer"`
+	LoadBalancer IngressLoadBalancerStatus `json:"loadBalancer"`
 }
 
 // IngressTLS: Certificate for some hosts.
@@ -204,10 +248,48 @@ type NetworkPolicyStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
+// ParentReference: Names the object that uses an address.
+type ParentReference struct {
+	// API group of the object; empty for the core group.
+	Group string `json:"group,omitempty"`
+	// Plural name of its kind, such as services.
+	Resource string `json:"resource,omitempty"`
+	// Where the object is; empty for one outside of namespaces.
+	Namespace string `json:"namespace,omitempty"`
+	// What the object is called.
+	Name string `json:"name,omitempty"`
+}
+
 // ServiceBackendPort: Names a port of a service in one of two ways.
 type ServiceBackendPort struct {
 	// The port by its name in the service; excludes number.
 	Name string `json:"name,omitempty"`
 	// The port by its number; excludes name.
 	Number int32 `json:"number,omitempty"`
+}
+
+// ServiceCIDR: Ranges from which services get their addresses. Several such objects together are the
+// addresses for services.
+type ServiceCIDR struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name, labels and other identifying metadata of the service CIDR.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The ranges.
+	Spec ServiceCIDRSpec `json:"spec"`
+	// Whether addresses are given out of the ranges. Written by the system.
+	Status ServiceCIDRStatus `json:"status"`
+}
+
+// ServiceCIDRSpec: One range, or one of each address family.
+type ServiceCIDRSpec struct {
+	// The ranges, as 192.168.0.0/24 or 2001:db8::/64. One of the other family can be added later; nothing
+	// else can be changed.
+	Cidrs []string `json:"cidrs,omitempty"`
+}
+
+// ServiceCIDRStatus: What became of the ranges.
+type ServiceCIDRStatus struct {
+	// Observations about the ranges, one of each type. Ready says whether addresses are given out of them.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

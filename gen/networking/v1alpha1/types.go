@@ -28,3 +28,60 @@ type ClusterCIDRSpec struct {
 	// The range in IPv6, for example fd12:3456::/64; empty for none.
 	Ipv6 string `json:"ipv6"`
 }
+
+// IPAddress: An address of the cluster that is in use, and the object that uses it. Its name is the
+// address.
+type IPAddress struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name and labels; the name is the address in its canonical form, as 10.0.0.1 or 2001:db8::1.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// What uses the address.
+	Spec IPAddressSpec `json:"spec"`
+}
+
+// IPAddressSpec: What uses an address.
+type IPAddressSpec struct {
+	// The object that uses the address. Cannot be changed later.
+	ParentRef *ParentReference `json:"parentRef,omitempty"`
+}
+
+// ParentReference: Names the object that uses an address.
+type ParentReference struct {
+	// API group of the object; empty for the core group.
+	Group string `json:"group,omitempty"`
+	// Plural name of its kind, such as services.
+	Resource string `json:"resource,omitempty"`
+	// Where the object is; empty for one outside of namespaces.
+	Namespace string `json:"namespace,omitempty"`
+	// What the object is called.
+	Name string `json:"name,omitempty"`
+	// Uid of the object.
+	UID string `json:"uid,omitempty"`
+}
+
+// ServiceCIDR: Ranges from which services get their addresses. Several such objects together are the
+// addresses for services.
+type ServiceCIDR struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name, labels and other identifying metadata of the service CIDR.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The ranges.
+	Spec ServiceCIDRSpec `json:"spec"`
+	// Whether addresses are given out of the ranges. Written by the system.
+	Status ServiceCIDRStatus `json:"status"`
+}
+
+// ServiceCIDRSpec: One range, or one of each address family.
+type ServiceCIDRSpec struct {
+	// The ranges, as 192.168.0.0/24 or 2001:db8::/64. One of the other family can be added later; nothing
+	// else can be changed.
+	Cidrs []string `json:"cidrs,omitempty"`
+}
+
+// ServiceCIDRStatus: What became of the ranges.
+type ServiceCIDRStatus struct {
+	// Observations about the ranges, one of each type. Ready says whether addresses are given out of them.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}

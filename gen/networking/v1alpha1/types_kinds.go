@@ -13,3 +13,27 @@ func (x *ClusterCIDR) GetNamespace() string { return x.Metadata.Namespace }
 
 // GetResourceVersion returns the version of the object, "" before it is stored.
 func (x *ClusterCIDR) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
+// SetKind fills in Kind and APIVersion.
+func (x *IPAddress) SetKind() { x.Kind, x.APIVersion = "IPAddress", "networking.k8s.io/v1alpha1" }
+
+// GetName returns the name of the object.
+func (x *IPAddress) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *IPAddress) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *IPAddress) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
+// SetKind fills in Kind and APIVersion.
+func (x *ServiceCIDR) SetKind() { x.Kind, x.APIVersion = "ServiceCIDR", "networking.k8s.io/v1alpha1" }
+
+// GetName returns the name of the object.
+func (x *ServiceCIDR) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *ServiceCIDR) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *ServiceCIDR) GetResourceVersion() string { return x.Metadata.ResourceVersion }

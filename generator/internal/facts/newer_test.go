@@ -3,7 +3,6 @@ package facts
 import (
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
@@ -16,12 +15,12 @@ func dropOwn(m *model.Model) {
 	})
 }
 
-// dropNewer removes from the model the resources of testdata/newer.tsv, which 1.25 does not
+// dropNewer removes from the model resources of testdata/newer.tsv, which 1.25 does not
 // have, with the types that only they have: kinds, those below them without facts, and
-// group versions of nothing else.
-func dropNewer(t *testing.T, m *model.Model) {
-	facts, types := factTypes(t, m.Profile.GroupSuffix), typesByID(m)
-	for _, r := range table(t, "newer") {
+// group versions of nothing else. It returns the rows of which the model has nothing.
+func dropNewer(m *model.Model, newer []row, known func(id string) bool) (without []row) {
+	types := typesByID(m)
+	for _, r := range newer {
 		dropped := strings.Contains(r["resource"], "/") // a subresource, which goes with its resource
 		for _, gv := range m.GroupVersions {
 			if groupName(gv) != r["group"] || gv.Version != r["version"] {
@@ -30,22 +29,23 @@ func dropNewer(t *testing.T, m *model.Model) {
 			for _, res := range gv.Resources {
 				if res.Plural == r["resource"] {
 					dropped = true
-					dropTypes(facts, types, res.Type)
+					dropTypes(known, types, res.Type)
 				}
 			}
 			gv.Resources = slices.DeleteFunc(gv.Resources, func(res *model.Resource) bool { return res.Plural == r["resource"] })
 			gv.Served = gv.Served && len(gv.Resources) > 0
 		}
 		if !dropped {
-			t.Errorf("newer.tsv: there are no %s in %s/%s", r["resource"], r["group"], r["version"])
+			without = append(without, r)
 		}
 	}
+	return without
 }
 
 // dropTypes removes a kind without facts, its list, and the types without facts below it.
-func dropTypes(facts map[string][]row, types map[string]*model.Type, kind *model.Type) {
+func dropTypes(known func(id string) bool, types map[string]*model.Type, kind *model.Type) {
 	drop := func(t *model.Type) {
-		if _, known := facts[t.ID]; !known {
+		if !known(t.ID) {
 			t.GV.Types = slices.DeleteFunc(t.GV.Types, func(other *model.Type) bool { return other == t })
 		}
 	}

@@ -13,22 +13,31 @@ import (
 func ofRelease(t *testing.T, name string, minor int) (rows []row) {
 	t.Helper()
 	for _, r := range table(t, "releases/"+name) {
-		if slices.ContainsFunc(r.list("releases"), func(s string) bool {
-			from, to, ok := strings.Cut(s, "-")
-			if !ok {
-				to = from
-			}
-			first, err1 := strconv.Atoi(from)
-			last, err2 := strconv.Atoi(to)
-			if err1 != nil || err2 != nil {
-				t.Fatalf("%s.tsv has the releases %q", name, s)
-			}
-			return first <= minor && minor <= last
-		}) {
+		if slices.Contains(minors(t, r), minor) {
 			rows = append(rows, r)
 		}
 	}
 	return rows
+}
+
+// minors are the minor numbers of the releases of a row, which it has as ranges: 25-28,30.
+func minors(t *testing.T, r row) (all []int) {
+	t.Helper()
+	for _, s := range r.list("releases") {
+		from, to, ok := strings.Cut(s, "-")
+		if !ok {
+			to = from
+		}
+		first, err1 := strconv.Atoi(from)
+		last, err2 := strconv.Atoi(to)
+		if err1 != nil || err2 != nil {
+			t.Fatalf("a table has the releases %q", s)
+		}
+		for minor := first; minor <= last; minor++ {
+			all = append(all, minor)
+		}
+	}
+	return all
 }
 
 // folders are the folders of groups whose types the releases keep in folders of other names.

@@ -166,6 +166,9 @@ func (p *presence) mapping(n node) (node, bool) {
 		case e.key == "x-cluster-group": // the version itself
 			return n, false
 		}
+		if e.key == "x-cluster-resources" && len(value.Content) == 0 && len(e.value.Content) > 0 { // a version of nothing is not served
+			return n, false
+		}
 	}
 	dropNames(m)
 	return m, true

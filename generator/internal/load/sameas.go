@@ -101,6 +101,8 @@ func (r *reader) merge(base, patch node) node {
 		switch delete(said, e.key); {
 		case !ok, isAbsent(e.value): // the release lacks it, in this document too
 			add(e.at, e.value)
+		case isAbsent(p.value): // of this document only
+			add(e.at, withNumber(p.value, e.value))
 		case p.value.Tag == "!!null":
 			now, ok := renamedFrom(said, e.key)
 			if _, there := valueOf(base, now.key); ok && !there {
@@ -123,7 +125,17 @@ func (r *reader) merge(base, patch node) node {
 		}
 		add(e.at, e.value)
 	}
+	dropNames(m)
 	return m
+}
+
+// withNumber is a property that the release lacks, with the binary number of the one in whose place it is.
+func withNumber(n, of node) node {
+	_, says := valueOf(n, "x-cluster-binary")
+	if number, ok := valueOf(of, "x-cluster-binary"); ok && !says {
+		setChild(n.Node, "x-cluster-binary", number.Node)
+	}
+	return n
 }
 
 // renamedFrom is the entry of a property that has another name elsewhere.
