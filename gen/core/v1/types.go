@@ -1882,6 +1882,8 @@ type PodLogOptions struct {
 	// Skips verification of the node agent's serving certificate, which allows log data to be forged.
 	// Defaults to false.
 	InsecureSkipTLSVerifyBackend bool `json:"insecureSkipTLSVerifyBackend,omitempty"`
+	// What of the output is returned: All (default), Stdout or Stderr.
+	Stream *string `json:"stream,omitempty"`
 }
 
 // PodOS: Declares the operating system for which a pod's containers are built.
