@@ -93,8 +93,7 @@ type JobSpec struct {
 	// Seconds after its start at which the job is stopped and counted as failed, however many retries are
 	// left.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// Rules that decide, pod by pod, whether a failure counts, is ignored or ends the job. An alpha
-	// feature, dropped unless it is enabled.
+	// Rules that decide, pod by pod, whether a failure counts, is ignored or ends the job.
 	PodFailurePolicy *PodFailurePolicy `json:"podFailurePolicy,omitempty"`
 	// Rules by which an Indexed job succeeds before all of its indexes have. Without it all have to
 	// succeed.

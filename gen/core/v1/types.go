@@ -461,7 +461,8 @@ type ContainerResizePolicy struct {
 
 // ContainerRestartRule: Action to take when a container ends in a certain way.
 type ContainerRestartRule struct {
-	// What is done when the rule matches. Restart starts the container again.
+	// What is done when the rule matches. Restart starts the container again, RestartAllContainers all of
+	// the pod.
 	Action string `json:"action,omitempty"`
 	// Exit codes for which the rule counts.
 	ExitCodes *ContainerRestartRuleOnExitCodes `json:"exitCodes,omitempty"`

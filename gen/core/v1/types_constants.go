@@ -57,7 +57,8 @@ const (
 
 // The values of ContainerRestartRule.action.
 const (
-	ContainerRestartRuleActionRestart = "Restart"
+	ContainerRestartRuleActionRestart              = "Restart"
+	ContainerRestartRuleActionRestartAllContainers = "RestartAllContainers"
 )
 
 // The values of ContainerRestartRuleOnExitCodes.operator.
@@ -141,9 +142,10 @@ const (
 
 // The values of PersistentVolumeClaimSpec.accessModes.
 const (
-	PersistentVolumeClaimSpecAccessModesReadOnlyMany  = "ReadOnlyMany"
-	PersistentVolumeClaimSpecAccessModesReadWriteMany = "ReadWriteMany"
-	PersistentVolumeClaimSpecAccessModesReadWriteOnce = "ReadWriteOnce"
+	PersistentVolumeClaimSpecAccessModesReadOnlyMany     = "ReadOnlyMany"
+	PersistentVolumeClaimSpecAccessModesReadWriteMany    = "ReadWriteMany"
+	PersistentVolumeClaimSpecAccessModesReadWriteOnce    = "ReadWriteOnce"
+	PersistentVolumeClaimSpecAccessModesReadWriteOncePod = "ReadWriteOncePod"
 )
 
 // The values of PersistentVolumeClaimSpec.volumeMode.
@@ -161,9 +163,10 @@ const (
 
 // The values of PersistentVolumeSpec.accessModes.
 const (
-	PersistentVolumeSpecAccessModesReadOnlyMany  = "ReadOnlyMany"
-	PersistentVolumeSpecAccessModesReadWriteMany = "ReadWriteMany"
-	PersistentVolumeSpecAccessModesReadWriteOnce = "ReadWriteOnce"
+	PersistentVolumeSpecAccessModesReadOnlyMany     = "ReadOnlyMany"
+	PersistentVolumeSpecAccessModesReadWriteMany    = "ReadWriteMany"
+	PersistentVolumeSpecAccessModesReadWriteOnce    = "ReadWriteOnce"
+	PersistentVolumeSpecAccessModesReadWriteOncePod = "ReadWriteOncePod"
 )
 
 // The values of PersistentVolumeSpec.persistentVolumeReclaimPolicy.
