@@ -67,6 +67,9 @@ func (s *schema) form() string {
 func (d *openAPI) fields(numbers map[string]map[string]string, structs structures) (rows []string) {
 	for name, s := range d.Definitions {
 		own := typeName(name)
+		if s.MapType != "" { // of the type, wherever it is used
+			rows = append(rows, strings.Join([]string{own, ".", "object", "n", "-", "-", "-", "-", s.MapType, "-", "-", "-", "-"}, "\t"))
+		}
 		for field, p := range s.Properties {
 			value := "-"
 			if p.Default != nil {

@@ -88,6 +88,7 @@ type catalogGroup struct {
 	provided   map[string]bool // methods that this module has for built-in types in tables of another
 	Historic   bool            // in some release other than in another
 	Hidden     string          // the condition for the releases in which the group version is not in discovery, as Go
+	Priorities []priorityIn    // in releases in which they differ
 	OffIn      string          // the same for those in which it is off by default
 	In         string          // the condition for the releases that have the group version, as Go; "" for all
 	Rows       []catalogRow

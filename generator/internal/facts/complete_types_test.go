@@ -31,6 +31,11 @@ func (r *release) compareFields(id string, fields map[string]row, doc *model.Typ
 	if doc.Root { // those below a root are embedded without their envelope
 		found.compare(id, "kind", yes(fields["apiVersion"]["number"] == "-"), yes(doc.Kind))
 	}
+	mapType := "-"
+	if of, ok := fields["."]; ok {
+		mapType = of["map_type"]
+	}
+	found.compare(id, "map type", mapType, word(doc.Schema.MapType))
 	have := map[string]member{}
 	for _, p := range doc.Schema.Properties {
 		f := documentMember(doc, p)
@@ -38,8 +43,8 @@ func (r *release) compareFields(id string, fields map[string]row, doc *model.Typ
 		have[p.Name] = f
 	}
 	for name, f := range fields {
-		if (name == "kind" || name == "apiVersion") && f["number"] == "-" {
-			continue // of each kind, and not in its binary form
+		if name == "." || (name == "kind" || name == "apiVersion") && f["number"] == "-" {
+			continue // the type itself; of each kind, and not in its binary form
 		}
 		h, ok := have[name]
 		if !ok {
