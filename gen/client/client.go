@@ -64,8 +64,23 @@ func (c *Client) BatchV1() BatchV1 { return BatchV1{c.rest} }
 // CertificatesV1 gives the resources of certificates.k8s.io/v1.
 func (c *Client) CertificatesV1() CertificatesV1 { return CertificatesV1{c.rest} }
 
+// CertificatesV1alpha1 gives the resources of certificates.k8s.io/v1alpha1.
+func (c *Client) CertificatesV1alpha1() CertificatesV1alpha1 { return CertificatesV1alpha1{c.rest} }
+
+// CertificatesV1beta1 gives the resources of certificates.k8s.io/v1beta1.
+func (c *Client) CertificatesV1beta1() CertificatesV1beta1 { return CertificatesV1beta1{c.rest} }
+
 // CoordinationV1 gives the resources of coordination.k8s.io/v1.
 func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest} }
+
+// CoordinationV1alpha1 gives the resources of coordination.k8s.io/v1alpha1.
+func (c *Client) CoordinationV1alpha1() CoordinationV1alpha1 { return CoordinationV1alpha1{c.rest} }
+
+// CoordinationV1alpha2 gives the resources of coordination.k8s.io/v1alpha2.
+func (c *Client) CoordinationV1alpha2() CoordinationV1alpha2 { return CoordinationV1alpha2{c.rest} }
+
+// CoordinationV1beta1 gives the resources of coordination.k8s.io/v1beta1.
+func (c *Client) CoordinationV1beta1() CoordinationV1beta1 { return CoordinationV1beta1{c.rest} }
 
 // CoreV1 gives the resources of v1.
 func (c *Client) CoreV1() CoreV1 { return CoreV1{c.rest} }
@@ -119,11 +134,48 @@ func (c *Client) PolicyV1() PolicyV1 { return PolicyV1{c.rest} }
 // RbacAuthorizationV1 gives the resources of rbac.authorization.k8s.io/v1.
 func (c *Client) RbacAuthorizationV1() RbacAuthorizationV1 { return RbacAuthorizationV1{c.rest} }
 
+// ResourceV1 gives the resources of resource.k8s.io/v1.
+func (c *Client) ResourceV1() ResourceV1 { return ResourceV1{c.rest} }
+
+// ResourceV1alpha1 gives the resources of resource.k8s.io/v1alpha1.
+func (c *Client) ResourceV1alpha1() ResourceV1alpha1 { return ResourceV1alpha1{c.rest} }
+
+// ResourceV1alpha2 gives the resources of resource.k8s.io/v1alpha2.
+func (c *Client) ResourceV1alpha2() ResourceV1alpha2 { return ResourceV1alpha2{c.rest} }
+
+// ResourceV1alpha3 gives the resources of resource.k8s.io/v1alpha3.
+func (c *Client) ResourceV1alpha3() ResourceV1alpha3 { return ResourceV1alpha3{c.rest} }
+
+// ResourceV1beta1 gives the resources of resource.k8s.io/v1beta1.
+func (c *Client) ResourceV1beta1() ResourceV1beta1 { return ResourceV1beta1{c.rest} }
+
+// ResourceV1beta2 gives the resources of resource.k8s.io/v1beta2.
+func (c *Client) ResourceV1beta2() ResourceV1beta2 { return ResourceV1beta2{c.rest} }
+
 // SchedulingV1 gives the resources of scheduling.k8s.io/v1.
 func (c *Client) SchedulingV1() SchedulingV1 { return SchedulingV1{c.rest} }
+
+// SchedulingV1alpha1 gives the resources of scheduling.k8s.io/v1alpha1.
+func (c *Client) SchedulingV1alpha1() SchedulingV1alpha1 { return SchedulingV1alpha1{c.rest} }
+
+// SchedulingV1alpha2 gives the resources of scheduling.k8s.io/v1alpha2.
+func (c *Client) SchedulingV1alpha2() SchedulingV1alpha2 { return SchedulingV1alpha2{c.rest} }
 
 // StorageV1 gives the resources of storage.k8s.io/v1.
 func (c *Client) StorageV1() StorageV1 { return StorageV1{c.rest} }
 
+// StorageV1alpha1 gives the resources of storage.k8s.io/v1alpha1.
+func (c *Client) StorageV1alpha1() StorageV1alpha1 { return StorageV1alpha1{c.rest} }
+
 // StorageV1beta1 gives the resources of storage.k8s.io/v1beta1.
 func (c *Client) StorageV1beta1() StorageV1beta1 { return StorageV1beta1{c.rest} }
+
+// StoragemigrationV1alpha1 gives the resources of storagemigration.k8s.io/v1alpha1.
+func (c *Client) StoragemigrationV1alpha1() StoragemigrationV1alpha1 {
+	return StoragemigrationV1alpha1{c.rest}
+}
+
+// StoragemigrationV1beta1 gives the resources of storagemigration.k8s.io/v1beta1.
+func (c *Client) StoragemigrationV1beta1() StoragemigrationV1beta1 {
+	return StoragemigrationV1beta1{c.rest}
+}

@@ -34,3 +34,8 @@ func (g StorageV1) StorageClasses() *client.Resource[*storagev1.StorageClass] {
 func (g StorageV1) VolumeAttachments() *client.Resource[*storagev1.VolumeAttachment] {
 	return client.NewResource[*storagev1.VolumeAttachment](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "volumeattachments", Namespaced: false}, "")
 }
+
+// VolumeAttributesClasses gives the objects of kind VolumeAttributesClass.
+func (g StorageV1) VolumeAttributesClasses() *client.Resource[*storagev1.VolumeAttributesClass] {
+	return client.NewResource[*storagev1.VolumeAttributesClass](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1", Plural: "volumeattributesclasses", Namespaced: false}, "")
+}

@@ -16,3 +16,10 @@ type StorageV1beta1 struct{ rest *client.REST }
 func (g StorageV1beta1) CSIStorageCapacities(namespace string) *client.Resource[*storagev1beta1.CSIStorageCapacity] {
 	return client.NewResource[*storagev1beta1.CSIStorageCapacity](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1beta1", Plural: "csistoragecapacities", Namespaced: true}, namespace)
 }
+
+// VolumeAttributesClasses gives the objects of kind VolumeAttributesClass.
+//
+// Deprecated: since 1.34, use storage.k8s.io/v1.VolumeAttributesClass.
+func (g StorageV1beta1) VolumeAttributesClasses() *client.Resource[*storagev1beta1.VolumeAttributesClass] {
+	return client.NewResource[*storagev1beta1.VolumeAttributesClass](g.rest, client.Row{Prefix: "/apis/storage.k8s.io/v1beta1", Plural: "volumeattributesclasses", Namespaced: false}, "")
+}

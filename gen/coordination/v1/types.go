@@ -30,4 +30,9 @@ type LeaseSpec struct {
 	RenewTime *value.MicroTime `json:"renewTime,omitempty"`
 	// How often the lease has gone from one holder to another.
 	LeaseTransitions *int32 `json:"leaseTransitions,omitempty"`
+	// How the system chooses between the candidates for the lease, as they ask for it. Absent when
+	// candidates take the lease themselves.
+	Strategy *string `json:"strategy,omitempty"`
+	// Candidate that the holder leaves the lease to, by not renewing it. Needs strategy.
+	PreferredHolder *string `json:"preferredHolder,omitempty"`
 }

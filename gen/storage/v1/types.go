@@ -25,7 +25,6 @@ type CSIDriverSpec struct {
 	// be changed later.
 	AttachRequired *bool `json:"attachRequired,omitempty"`
 	// Whether the driver is told name, namespace, uid and service account of the pod when it mounts.
-	// Cannot be changed later.
 	PodInfoOnMount *bool `json:"podInfoOnMount,omitempty"`
 	// Persistent for volumes with an object of their own, Ephemeral for those that live and die with a
 	// pod. Cannot be changed later.
@@ -35,7 +34,7 @@ type CSIDriverSpec struct {
 	StorageCapacity *bool `json:"storageCapacity,omitempty"`
 	// Whether ownership and permissions of a volume are changed for the pod's group. None never does, File
 	// always; ReadWriteOnceWithFSType only for volumes with a file system that one node mounts for
-	// writing. Cannot be changed later.
+	// writing.
 	FSGroupPolicy *string `json:"fsGroupPolicy,omitempty"`
 	// Tokens of the pod's service account that the driver gets when it mounts, one for each audience.
 	TokenRequests []TokenRequest `json:"tokenRequests,omitempty"`
@@ -44,6 +43,14 @@ type CSIDriverSpec struct {
 	// Whether the driver can mount a volume with an SELinux label, which saves relabelling each file. An
 	// alpha feature, dropped unless it is enabled.
 	SELinuxMount *bool `json:"seLinuxMount,omitempty"`
+	// After how many seconds the node agent asks the driver again how many volumes fit on the node, at
+	// least 10. Absent means never.
+	NodeAllocatableUpdatePeriodSeconds *int64 `json:"nodeAllocatableUpdatePeriodSeconds,omitempty"`
+	// True sends the tokens of tokenRequests among the secrets of a request to the driver, and not among
+	// the attributes of the volume, which drivers may log. Needs tokenRequests.
+	ServiceAccountTokenInSecrets *bool `json:"serviceAccountTokenInSecrets,omitempty"`
+	// True keeps pods with volumes of the driver from nodes where it has not registered.
+	PreventPodSchedulingIfMissing *bool `json:"preventPodSchedulingIfMissing,omitempty"`
 }
 
 // CSINode: Says which storage drivers are installed on the node of the same name.
@@ -169,12 +176,27 @@ type VolumeAttachmentStatus struct {
 	DetachError *VolumeError `json:"detachError,omitempty"`
 }
 
+// VolumeAttributesClass: Kind of attributes that a claim can ask for by name, and that can be changed
+// while the volume is in use. The driver carries them out.
+type VolumeAttributesClass struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name and labels of the class; claims refer to it by the name.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// Driver whose volumes have the attributes. Cannot be changed later.
+	DriverName string `json:"driverName"`
+	// The attributes, which the driver alone knows the meaning of; at least one. Cannot be changed later.
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
 // VolumeError: Failure of a step on a volume.
 type VolumeError struct {
 	// When it happened.
 	Time value.Time `json:"time"`
 	// What the driver said, at most 1024 bytes. Should hold no secrets, as it ends in logs and events.
 	Message string `json:"message,omitempty"`
+	// The gRPC code of the failure, that is not less than 0. Absent when the driver gave none.
+	ErrorCode *int32 `json:"errorCode,omitempty"`
 }
 
 // VolumeNodeResources: Limits of a driver on one node.

@@ -63,3 +63,17 @@ func (x *VolumeAttachment) GetNamespace() string { return x.Metadata.Namespace }
 
 // GetResourceVersion returns the version of the object, "" before it is stored.
 func (x *VolumeAttachment) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
+// SetKind fills in Kind and APIVersion.
+func (x *VolumeAttributesClass) SetKind() {
+	x.Kind, x.APIVersion = "VolumeAttributesClass", "storage.k8s.io/v1"
+}
+
+// GetName returns the name of the object.
+func (x *VolumeAttributesClass) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *VolumeAttributesClass) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *VolumeAttributesClass) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -25,3 +25,16 @@ type CSIStorageCapacity struct {
 	// estimate.
 	MaximumVolumeSize *value.Quantity `json:"maximumVolumeSize,omitempty"`
 }
+
+// VolumeAttributesClass: Kind of attributes that a claim can ask for by name, and that can be changed
+// while the volume is in use. The driver carries them out.
+type VolumeAttributesClass struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name and labels of the class; claims refer to it by the name.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// Driver whose volumes have the attributes. Cannot be changed later.
+	DriverName string `json:"driverName"`
+	// The attributes, which the driver alone knows the meaning of; at least one. Cannot be changed later.
+	Parameters map[string]string `json:"parameters,omitempty"`
+}

@@ -15,3 +15,17 @@ func (x *CSIStorageCapacity) GetNamespace() string { return x.Metadata.Namespace
 
 // GetResourceVersion returns the version of the object, "" before it is stored.
 func (x *CSIStorageCapacity) GetResourceVersion() string { return x.Metadata.ResourceVersion }
+
+// SetKind fills in Kind and APIVersion.
+func (x *VolumeAttributesClass) SetKind() {
+	x.Kind, x.APIVersion = "VolumeAttributesClass", "storage.k8s.io/v1beta1"
+}
+
+// GetName returns the name of the object.
+func (x *VolumeAttributesClass) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *VolumeAttributesClass) GetNamespace() string { return x.Metadata.Namespace }
+
+// GetResourceVersion returns the version of the object, "" before it is stored.
+func (x *VolumeAttributesClass) GetResourceVersion() string { return x.Metadata.ResourceVersion }

@@ -178,7 +178,8 @@ func (d *documents) checkRoles() {
 	}
 }
 
-// checkGroups refuses versions of a group that differ in scope, kind or storage of a resource.
+// checkGroups refuses versions of a group that differ in scope, kind or storage of a resource. Priority and
+// storage may differ between releases.
 func (d *documents) checkGroups() {
 	served, first := map[string]*model.GroupVersion{}, map[string]*model.GroupVersion{}
 	storage := map[string]*model.Resource{}
@@ -193,7 +194,7 @@ func (d *documents) checkGroups() {
 		served[key] = gv
 		if other := first[gv.Group]; other == nil {
 			first[gv.Group] = gv
-		} else if other.GroupPriority != gv.GroupPriority {
+		} else if other.GroupPriority != gv.GroupPriority && !d.every {
 			d.fail(gv.Pos, "write one number in all versions", "the group %s has the groupPriority %d here and %d at %s", gv.Group, gv.GroupPriority,
 				other.GroupPriority, other.Pos)
 		}
@@ -211,7 +212,7 @@ func (d *documents) checkGroups() {
 					one, all = other, res
 				}
 				d.fail(one.Pos, "write storedAs: "+all.GV.Dir+"/"+all.Kind, "there is no way from the stored %s at %s to this version", one.Plural, all.Pos)
-			case other.StorageVersion != res.StorageVersion && other.Stored && res.Stored:
+			case other.StorageVersion != res.StorageVersion && other.Stored && res.Stored && !d.every:
 				d.fail(res.Pos, "write storedAs: "+other.GV.Dir+"/"+other.Kind+" here, or storedAs: "+res.GV.Dir+"/"+res.Kind+" at "+other.Pos.String(),
 					"%s has two stored versions, %s here and %s at %s, while an object is stored in one", res.Plural, res.StorageVersion, other.StorageVersion, other.Pos)
 			}

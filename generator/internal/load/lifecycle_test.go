@@ -188,3 +188,71 @@ func TestLifecycleMistakes(t *testing.T) {
 		}
 	}
 }
+
+// yard are documents of a kind whose stored version moves from release to release.
+var yard = map[string]string{
+	"openapi/releases.yaml": "releases: [\"1.0\", \"1.1\", \"1.2\", \"1.3\"]\n",
+	"openapi/yard/v1alpha1.yaml": `
+openapi: 3.0.3
+info: {title: yard, version: v1alpha1}
+x-cluster-group: {name: yard.<groupSuffix>, groupPriority: 50, versionPriority: 1, lifecycle: {until: "1.1"}}
+x-cluster-resources:
+  cranes: {kind: Crane, scope: Namespaced}
+paths: {}
+`,
+	"openapi/yard/v1.yaml": `
+openapi: 3.0.3
+info: {title: yard, version: v1}
+x-cluster-group: {name: yard.<groupSuffix>, groupPriority: 60, versionPriority: 10, lifecycle: {since: "1.1"}}
+x-cluster-resources:
+  cranes:
+    kind: Crane
+    scope: Namespaced
+    storedAs: yard/v2/Crane
+    lifecycle: {before: {"1.3": {storedAs: null, generation: true}}}
+paths: {}
+`,
+	"openapi/yard/v2.yaml": `
+openapi: 3.0.3
+info: {title: yard, version: v2}
+x-cluster-group: {name: yard.<groupSuffix>, groupPriority: 60, versionPriority: 20, lifecycle: {since: "1.2"}}
+x-cluster-resources:
+  cranes:
+    kind: Crane
+    scope: Namespaced
+    generation: true
+    lifecycle: {before: {"1.3": {storedAs: yard/v1/Crane, generation: null}}}
+paths: {}
+`,
+	"schemas/yard/v1alpha1/Crane.yaml": "description: Lifts what is heavy.\nproperties:\n  metadata: {}\n  load: {description: Most tonnes., type: integer, format: int32}\n",
+	"schemas/yard/v1/Crane.yaml":       "description: Lifts what is heavy.\nproperties:\n  metadata: {}\n  lifts: {description: Most kilograms., type: string}\n",
+	"schemas/yard/v2/Crane.yaml":       "x-cluster-same-as: /yard/v1/Crane\nproperties:\n  lifts: null\n  weight: {description: Most kilograms., type: string, x-cluster-renamed-from: lifts}\n",
+}
+
+// TestStorageMoves: each release stores the version that it says, also one that no other release knows, and the parts of
+// all releases are nevertheless one model.
+func TestStorageMoves(t *testing.T) {
+	root := project(t, "")
+	writeFiles(t, root, yard)
+	m, err := All(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, of := range append(m.Others, m, m.Whole()) {
+		if got += " " + of.Releases.Now + ":"; of == m.Whole() {
+			got += "all"
+		}
+		for _, gv := range of.GroupVersions {
+			for _, res := range gv.Resources {
+				if strings.HasPrefix(gv.Dir, "yard/") {
+					got += fmt.Sprint(" ", gv.Version, " as ", res.StorageVersion)
+				}
+			}
+		}
+	}
+	want := " 1.0: v1alpha1 as v1alpha1 1.1: v1 as v1 1.2: v1 as v1 v2 as v1 1.3: v1 as v2 v2 as v2 1.3:all v1 as v1 v1alpha1 as v1alpha1 v2 as v2"
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -17,8 +17,13 @@ type stored struct {
 }
 
 // resolveStored links resources to those of their storage versions, and copies the
-// properties that these decide for all versions.
+// properties that these decide for all versions. With the parts of all releases no version is
+// stored as another: which one is stored differs between releases, and each is read for itself.
 func (d *documents) resolveStored() {
+	if d.every {
+		d.stored = nil
+		return
+	}
 	for _, s := range d.stored {
 		to := d.resourceOf(s.as)
 		if dir := d.folderOf(s.as); to == nil && dir != "" {
