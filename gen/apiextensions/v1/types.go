@@ -86,6 +86,8 @@ type CustomResourceDefinitionCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// Explanation for people.
 	Message string `json:"message,omitempty"`
+	// Generation of the definition to which the condition belongs. 0 means that nobody has set it.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
 // CustomResourceDefinitionNames: What a resource type is called.
@@ -130,6 +132,8 @@ type CustomResourceDefinitionStatus struct {
 	// Versions in which objects may have been stored at some time. One can be taken out of the spec when
 	// no object is left in it and it was removed here.
 	StoredVersions []string `json:"storedVersions"`
+	// Generation of the definition that was looked at last. 0 means that nobody has set it.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
 // CustomResourceDefinitionVersion: One version of a resource type.

@@ -165,6 +165,8 @@ type DeploymentStatus struct {
 	AvailableReplicas int32 `json:"availableReplicas,omitempty"`
 	// Number of pods still missing before the Deployment reaches full availability.
 	UnavailableReplicas int32 `json:"unavailableReplicas,omitempty"`
+	// Number of pods across all ReplicaSets that are being deleted. Absent when nobody counts them.
+	TerminatingReplicas *int32 `json:"terminatingReplicas,omitempty"`
 	// Current observations about the Deployment, at most one entry per condition type.
 	Conditions []DeploymentCondition `json:"conditions,omitempty"`
 	// Number of hash clashes seen while naming ReplicaSets; fed into the next hash to obtain a unique
@@ -231,6 +233,8 @@ type ReplicaSetStatus struct {
 	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
 	// Number of pods that have been ready for at least minReadySeconds.
 	AvailableReplicas int32 `json:"availableReplicas,omitempty"`
+	// Number of pods that are being deleted. Absent when nobody counts them.
+	TerminatingReplicas *int32 `json:"terminatingReplicas,omitempty"`
 	// Value of metadata.generation that the controller had processed when it wrote this status.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Current observations about the ReplicaSet, at most one entry per condition type.
@@ -292,6 +296,12 @@ type StatefulSetCondition struct {
 	Message string `json:"message,omitempty"`
 }
 
+// StatefulSetOrdinals: How the pods of a StatefulSet are numbered.
+type StatefulSetOrdinals struct {
+	// Number of the first pod. Defaults to 0.
+	Start int32 `json:"start"`
+}
+
 // StatefulSetPersistentVolumeClaimRetentionPolicy: Decides what happens to claims made from
 // volumeClaimTemplates once their pods are no longer needed.
 type StatefulSetPersistentVolumeClaimRetentionPolicy struct {
@@ -328,6 +338,8 @@ type StatefulSetSpec struct {
 	// Whether generated claims are kept or deleted on scale-down and on deletion. Without it every claim
 	// is kept.
 	PersistentVolumeClaimRetentionPolicy *StatefulSetPersistentVolumeClaimRetentionPolicy `json:"persistentVolumeClaimRetentionPolicy,omitempty"`
+	// How pods are numbered. Without it the numbers begin at 0.
+	Ordinals *StatefulSetOrdinals `json:"ordinals,omitempty"`
 }
 
 // StatefulSetStatus: Latest observed state of a StatefulSet.

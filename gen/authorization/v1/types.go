@@ -6,6 +6,24 @@ import (
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 )
 
+// FieldSelectorAttributes: A field selector of an action, as a text or in parts. Exactly one of the
+// two is given.
+type FieldSelectorAttributes struct {
+	// The selector as it stands in a query. The server does not read it.
+	RawSelector string `json:"rawSelector,omitempty"`
+	// The tests of the selector, all of which hold.
+	Requirements []metav1.FieldSelectorRequirement `json:"requirements,omitempty"`
+}
+
+// LabelSelectorAttributes: A label selector of an action, as a text or in parts. Exactly one of the
+// two is given.
+type LabelSelectorAttributes struct {
+	// The selector as it stands in a query. The server does not read it.
+	RawSelector string `json:"rawSelector,omitempty"`
+	// The tests of the selector, all of which hold.
+	Requirements []metav1.LabelSelectorRequirement `json:"requirements,omitempty"`
+}
+
 // LocalSubjectAccessReview: Asks whether somebody may do something in the namespace of the review. It
 // is answered at once and not kept.
 type LocalSubjectAccessReview struct {
@@ -52,6 +70,10 @@ type ResourceAttributes struct {
 	Subresource string `json:"subresource,omitempty"`
 	// The single object that is meant; empty for any.
 	Name string `json:"name,omitempty"`
+	// Restricts the action to objects whose fields match. Authorizers may ignore it.
+	FieldSelector *FieldSelectorAttributes `json:"fieldSelector,omitempty"`
+	// Restricts the action to objects whose labels match. Authorizers may ignore it.
+	LabelSelector *LabelSelectorAttributes `json:"labelSelector,omitempty"`
 }
 
 // ResourceRule: Resources, and what may be done with them.

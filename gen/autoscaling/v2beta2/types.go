@@ -73,6 +73,9 @@ type HPAScalingRules struct {
 	SelectPolicy *string `json:"selectPolicy,omitempty"`
 	// Amounts of change that are allowed, at least one when given.
 	Policies []HPAScalingPolicy `json:"policies,omitempty"`
+	// By how much the measured value may differ from the target before the number changes, as a share like
+	// 0.05. Absent means the default of the cluster.
+	Tolerance *value.Quantity `json:"tolerance,omitempty"`
 }
 
 // HorizontalPodAutoscaler: Changes the number of replicas of a workload by what is measured of its

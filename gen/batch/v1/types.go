@@ -93,11 +93,19 @@ type JobSpec struct {
 	// Seconds after its start at which the job is stopped and counted as failed, however many retries are
 	// left.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty"`
-	// Rules that decide, pod by pod, whether a failure counts, is ignored or ends the job. An alpha
-	// feature, dropped unless it is enabled.
+	// Rules that decide, pod by pod, whether a failure counts, is ignored or ends the job.
 	PodFailurePolicy *PodFailurePolicy `json:"podFailurePolicy,omitempty"`
+	// Rules by which an Indexed job succeeds before all of its indexes have. Without it all have to
+	// succeed.
+	SuccessPolicy *SuccessPolicy `json:"successPolicy,omitempty"`
 	// How many failures are retried before the job fails. A job gets 6 when nothing is said.
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
+	// How many failures of one index are retried before the index fails, for Indexed jobs. Absent leaves
+	// it to backoffLimit.
+	BackoffLimitPerIndex *int32 `json:"backoffLimitPerIndex,omitempty"`
+	// How many indexes may fail before the job fails. Needs backoffLimitPerIndex; absent lets all of them
+	// be tried.
+	MaxFailedIndexes *int32 `json:"maxFailedIndexes,omitempty"`
 	// Label query that finds the pods of the job. Chosen by the server unless manualSelector is true, and
 	// fixed from then on.
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
@@ -115,6 +123,12 @@ type JobSpec struct {
 	// True keeps the job from running pods and stops those that it has; false lets it start again from
 	// zero.
 	Suspend *bool `json:"suspend,omitempty"`
+	// When a pod gets a successor: TerminatingOrFailed as soon as it is being deleted, Failed only after
+	// it has ended, which is the only choice with podFailurePolicy.
+	PodReplacementPolicy *string `json:"podReplacementPolicy,omitempty"`
+	// Controller that runs the job, a domain and a path of at most 63 characters. Absent means the
+	// built-in one.
+	ManagedBy *string `json:"managedBy,omitempty"`
 }
 
 // JobStatus: Figures about the pods of a job, and whether it has ended.
@@ -132,8 +146,12 @@ type JobStatus struct {
 	Succeeded int32 `json:"succeeded,omitempty"`
 	// How many pods have ended badly.
 	Failed int32 `json:"failed,omitempty"`
+	// Number of pods that are being deleted and have not ended. Absent when nobody counts them.
+	Terminating *int32 `json:"terminating,omitempty"`
 	// Indexes of an Indexed job that are done, as numbers and ranges in rising order: 1,3-5,7.
 	CompletedIndexes string `json:"completedIndexes,omitempty"`
+	// Indexes that have failed for good, as numbers and ranges in rising order: 1,3-5,7.
+	FailedIndexes *string `json:"failedIndexes,omitempty"`
 	// Pods that have ended but are not yet part of the figures. Used by the controller to count each of
 	// them once.
 	UncountedTerminatedPods *UncountedTerminatedPods `json:"uncountedTerminatedPods,omitempty"`
@@ -176,12 +194,28 @@ type PodFailurePolicyOnPodConditionsPattern struct {
 
 // PodFailurePolicyRule: Says what is done about failed pods that match.
 type PodFailurePolicyRule struct {
-	// FailJob ends the job, Ignore does not count the failure, Count counts it.
+	// FailJob ends the job, Ignore does not count the failure, Count counts it, FailIndex lets its index
+	// fail.
 	Action string `json:"action"`
 	// Matches by exit codes. Either this or onPodConditions is given.
 	OnExitCodes *PodFailurePolicyOnExitCodesRequirement `json:"onExitCodes,omitempty"`
 	// Matches when any of these fits a condition of the pod.
-	OnPodConditions []PodFailurePolicyOnPodConditionsPattern `json:"onPodConditions"`
+	OnPodConditions []PodFailurePolicyOnPodConditionsPattern `json:"onPodConditions,omitempty"`
+}
+
+// SuccessPolicy: Decides when an Indexed job has succeeded.
+type SuccessPolicy struct {
+	// Rules in order; the job succeeds when one of them is met. At most 20.
+	Rules []SuccessPolicyRule `json:"rules"`
+}
+
+// SuccessPolicyRule: Indexes that have to succeed, by name, by number, or a number of those that are
+// named.
+type SuccessPolicyRule struct {
+	// Indexes as numbers and ranges in rising order: 1,3-5,7. At most 64 KiB.
+	SucceededIndexes *string `json:"succeededIndexes,omitempty"`
+	// How many indexes have to succeed, of succeededIndexes if they are given, else of all.
+	SucceededCount *int32 `json:"succeededCount,omitempty"`
 }
 
 // UncountedTerminatedPods: Unique ids of pods that have ended and are still to be counted.

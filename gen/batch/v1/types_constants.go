@@ -15,6 +15,12 @@ const (
 	JobSpecCompletionModeIndexed    = "Indexed"
 )
 
+// The values of JobSpec.podReplacementPolicy.
+const (
+	JobSpecPodReplacementPolicyFailed              = "Failed"
+	JobSpecPodReplacementPolicyTerminatingOrFailed = "TerminatingOrFailed"
+)
+
 // The values of PodFailurePolicyOnExitCodesRequirement.operator.
 const (
 	PodFailurePolicyOnExitCodesRequirementOperatorIn    = "In"
@@ -23,7 +29,8 @@ const (
 
 // The values of PodFailurePolicyRule.action.
 const (
-	PodFailurePolicyRuleActionCount   = "Count"
-	PodFailurePolicyRuleActionFailJob = "FailJob"
-	PodFailurePolicyRuleActionIgnore  = "Ignore"
+	PodFailurePolicyRuleActionCount     = "Count"
+	PodFailurePolicyRuleActionFailIndex = "FailIndex"
+	PodFailurePolicyRuleActionFailJob   = "FailJob"
+	PodFailurePolicyRuleActionIgnore    = "Ignore"
 )

@@ -33,6 +33,15 @@ type Affinity struct {
 	PodAntiAffinity *PodAntiAffinity `json:"podAntiAffinity,omitempty"`
 }
 
+// AppArmorProfile: AppArmor profile that confines a container.
+type AppArmorProfile struct {
+	// Which profile: Localhost is one that the node has loaded, RuntimeDefault that of the container
+	// runtime, Unconfined none.
+	Type string `json:"type"`
+	// Name of the profile that the node has loaded. Set for type Localhost, and only for it.
+	LocalhostProfile *string `json:"localhostProfile,omitempty"`
+}
+
 // AttachedVolume: Records one volume that is currently attached to a node.
 type AttachedVolume struct {
 	// Unique name of the attached volume, as computed by the volume plugin.
@@ -207,11 +216,34 @@ type CinderVolumeSource struct {
 	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
 }
 
+// ClaimSource: Where a pod gets a ResourceClaim from. Exactly one member is set.
+type ClaimSource struct {
+	// Name of an existing claim in the namespace of the pod.
+	ResourceClaimName *string `json:"resourceClaimName,omitempty"`
+	// Name of a template in the namespace of the pod, of which a claim is made that ends with the pod.
+	ResourceClaimTemplateName *string `json:"resourceClaimTemplateName,omitempty"`
+}
+
 // ClientIPConfig: Tunes session affinity that is based on the client's source address.
 type ClientIPConfig struct {
 	// How long, in seconds, a client stays pinned to the same backend. Accepts 1 to 86400 and defaults to
 	// 10800 (three hours).
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
+}
+
+// ClusterTrustBundleProjection: Places the certificates of one ClusterTrustBundle, or of all bundles
+// of a signer, into a file.
+type ClusterTrustBundleProjection struct {
+	// Name of the bundle. Excludes signerName and labelSelector.
+	Name *string `json:"name,omitempty"`
+	// Signer whose bundles are taken together. Excludes name.
+	SignerName *string `json:"signerName,omitempty"`
+	// Picks bundles of the signer by their labels. Absent picks none, an empty one all.
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	// When true, the pod starts also while there is no such bundle.
+	Optional *bool `json:"optional,omitempty"`
+	// File path of the certificates, relative to the volume's mount point.
+	Path string `json:"path"`
 }
 
 // ComponentCondition: One health observation about a control plane component.
@@ -341,6 +373,14 @@ type Container struct {
 	Env []EnvVar `json:"env,omitempty"`
 	// CPU, memory and other compute amounts the container requests and is limited to.
 	Resources ResourceRequirements `json:"resources"`
+	// For each resource, whether the container restarts when the amount changes while it runs.
+	ResizePolicy []ContainerResizePolicy `json:"resizePolicy,omitempty"`
+	// When this container is started again after it ended. An init container with Always runs beside the
+	// others, as a sidecar. Absent leaves it to the pod's restartPolicy.
+	RestartPolicy *string `json:"restartPolicy,omitempty"`
+	// Rules that decide by the exit code whether the container restarts, the first that matches counts.
+	// Without a match restartPolicy decides.
+	RestartPolicyRules []ContainerRestartRule `json:"restartPolicyRules,omitempty"`
 	// Pod volumes to mount into the container's filesystem, each at its own path.
 	VolumeMounts []VolumeMount `json:"volumeMounts,omitempty"`
 	// Raw block volumes to expose inside the container as device nodes.
@@ -378,6 +418,16 @@ type Container struct {
 	TTY bool `json:"tty,omitempty"`
 }
 
+// ContainerExtendedResourceRequest: Ties an extended resource of a container to a request of a claim.
+type ContainerExtendedResourceRequest struct {
+	// Name of the container that asks for the resource.
+	ContainerName string `json:"containerName"`
+	// The extended resource that the devices stand for, like example.com/gpu.
+	ResourceName string `json:"resourceName"`
+	// Name of the request in the claim.
+	RequestName string `json:"requestName"`
+}
+
 // ContainerImage: A container image stored on a node.
 type ContainerImage struct {
 	// All references by which the image is known on the node, including tags and digests.
@@ -399,6 +449,31 @@ type ContainerPort struct {
 	Protocol string `json:"protocol,omitempty"`
 	// Node address to which hostPort is bound. If empty, the port is opened on all node addresses.
 	HostIP string `json:"hostIP,omitempty"`
+}
+
+// ContainerResizePolicy: What a change of one resource means for a running container.
+type ContainerResizePolicy struct {
+	// Resource that the entry is about: cpu or memory.
+	ResourceName string `json:"resourceName"`
+	// Effect of a change: NotRequired leaves the container running, RestartContainer restarts it.
+	RestartPolicy string `json:"restartPolicy"`
+}
+
+// ContainerRestartRule: Action to take when a container ends in a certain way.
+type ContainerRestartRule struct {
+	// What is done when the rule matches. Restart starts the container again, RestartAllContainers all of
+	// the pod.
+	Action string `json:"action,omitempty"`
+	// Exit codes for which the rule counts.
+	ExitCodes *ContainerRestartRuleOnExitCodes `json:"exitCodes,omitempty"`
+}
+
+// ContainerRestartRuleOnExitCodes: Compares the exit code of a container with some values.
+type ContainerRestartRuleOnExitCodes struct {
+	// Comparison: In matches the values that are listed, NotIn all others.
+	Operator string `json:"operator,omitempty"`
+	// Exit codes to compare with, at most 255.
+	Values []int32 `json:"values,omitempty"`
 }
 
 // ContainerState: Current state of a container; at most one member is set, and none means it is
@@ -466,6 +541,25 @@ type ContainerStatus struct {
 	// True once the container is running and its startup probe, if any, has succeeded. Reset on restart;
 	// absent counts as false.
 	Started *bool `json:"started,omitempty"`
+	// Amounts that the node has set aside for the container, which follow the specification once the node
+	// accepts a change.
+	AllocatedResources map[string]value.Quantity `json:"allocatedResources,omitempty"`
+	// Requests and limits that are in force in the running container.
+	Resources *ResourceRequirements `json:"resources,omitempty"`
+	// State of the mounted volumes, one entry for each path.
+	VolumeMounts []VolumeMountStatus `json:"volumeMounts,omitempty"`
+	// Identity with which the first process of the container began.
+	User *ContainerUser `json:"user,omitempty"`
+	// Health of the devices that the container got, one entry for each resource.
+	AllocatedResourcesStatus []ResourceStatus `json:"allocatedResourcesStatus,omitempty"`
+	// Signal that ends the container, by its own setting, its image or the runtime's default.
+	StopSignal *string `json:"stopSignal,omitempty"`
+}
+
+// ContainerUser: Identity of the first process of a container, by operating system.
+type ContainerUser struct {
+	// User and groups of the process on Linux.
+	Linux *LinuxContainerUser `json:"linux,omitempty"`
 }
 
 // DaemonEndpoint: Network endpoint of a single daemon on a node.
@@ -598,6 +692,8 @@ type EnvVarSource struct {
 	ConfigMapKeyRef *ConfigMapKeySelector `json:"configMapKeyRef,omitempty"`
 	// Takes the value from one key of a secret in the pod's namespace.
 	SecretKeyRef *SecretKeySelector `json:"secretKeyRef,omitempty"`
+	// Takes the value from a file with variables, in a volume of the pod.
+	FileKeyRef *FileKeySelector `json:"fileKeyRef,omitempty"`
 }
 
 // EphemeralContainer: A temporary container added to a running pod for debugging. It gets no resource
@@ -625,6 +721,14 @@ type EphemeralContainer struct {
 	Env []EnvVar `json:"env,omitempty"`
 	// Must be left empty; ephemeral containers draw on whatever capacity the pod already has.
 	Resources ResourceRequirements `json:"resources"`
+	// For each resource, whether the container restarts when the amount changes while it runs.
+	ResizePolicy []ContainerResizePolicy `json:"resizePolicy,omitempty"`
+	// When this container is started again after it ended. An init container with Always runs beside the
+	// others, as a sidecar. Absent leaves it to the pod's restartPolicy.
+	RestartPolicy *string `json:"restartPolicy,omitempty"`
+	// Rules that decide by the exit code whether the container restarts, the first that matches counts.
+	// Without a match restartPolicy decides.
+	RestartPolicyRules []ContainerRestartRule `json:"restartPolicyRules,omitempty"`
 	// Existing pod volumes to mount into the container. Sub-path mounts are rejected here.
 	VolumeMounts []VolumeMount `json:"volumeMounts,omitempty"`
 	// Raw block volumes of the pod to expose inside the container as device nodes.
@@ -743,6 +847,18 @@ type FCVolumeSource struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// World wide identifiers of the volume, used in place of targetWWNs and lun.
 	WWIDs []string `json:"wwids,omitempty"`
+}
+
+// FileKeySelector: Picks one variable of a file in a volume.
+type FileKeySelector struct {
+	// Name of the pod's volume that holds the file.
+	VolumeName string `json:"volumeName"`
+	// Path of the file below the root of the volume, without "..".
+	Path string `json:"path"`
+	// Name of the variable in the file.
+	Key string `json:"key"`
+	// When true, a missing file or variable is tolerated. Defaults to false.
+	Optional *bool `json:"optional,omitempty"`
 }
 
 // FlexPersistentVolumeSource: Backs a persistent volume with a deprecated exec-based driver installed
@@ -870,9 +986,15 @@ type HTTPHeader struct {
 // HostAlias: Adds host names for one address to the pod's hosts file.
 type HostAlias struct {
 	// IP address that the listed host names should resolve to.
-	IP string `json:"ip,omitempty"`
+	IP string `json:"ip"`
 	// Host names that are mapped to the address.
 	Hostnames []string `json:"hostnames,omitempty"`
+}
+
+// HostIP: One IP address of a pod's node.
+type HostIP struct {
+	// IPv4 or IPv6 address of the node.
+	IP string `json:"ip"`
 }
 
 // HostPathVolumeSource: Exposes a file or directory of the node to the pod. It gives access to the
@@ -945,6 +1067,22 @@ type ISCSIVolumeSource struct {
 	InitiatorName *string `json:"initiatorName,omitempty"`
 }
 
+// ImageVolumeSource: Mounts the files of an image or artifact.
+type ImageVolumeSource struct {
+	// Image or artifact, as for a container. May be left out in pod templates where a controller fills it
+	// in.
+	Reference string `json:"reference,omitempty"`
+	// When to pull it: Always, IfNotPresent or Never. Defaults to Always for a latest or missing tag,
+	// otherwise IfNotPresent.
+	PullPolicy string `json:"pullPolicy,omitempty"`
+}
+
+// ImageVolumeStatus: Image that stands behind an image volume.
+type ImageVolumeStatus struct {
+	// Digest of the image that was mounted, at most 256 characters.
+	ImageRef string `json:"imageRef,omitempty"`
+}
+
 // KeyToPath: Maps one key of a config map or secret to a file inside a volume.
 type KeyToPath struct {
 	// Key whose value becomes the file's content.
@@ -964,6 +1102,9 @@ type Lifecycle struct {
 	// Runs before a container is stopped on request or after a failed probe, but not when it exits by
 	// itself.
 	PreStop *LifecycleHandler `json:"preStop,omitempty"`
+	// Signal that ends the container, like SIGTERM. Only for pods whose os.name is set; the image's or the
+	// runtime's default counts when absent.
+	StopSignal *string `json:"stopSignal,omitempty"`
 }
 
 // LifecycleHandler: Action performed by a lifecycle hook. Exactly one member must be set.
@@ -974,6 +1115,8 @@ type LifecycleHandler struct {
 	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
 	// Deprecated and not supported for hooks; accepted for compatibility but fails when the hook runs.
 	TCPSocket *TCPSocketAction `json:"tcpSocket,omitempty"`
+	// Lets the container wait for some seconds.
+	Sleep *SleepAction `json:"sleep,omitempty"`
 }
 
 // LimitRange: Sets minimum, maximum and default resource amounts for individual objects in a
@@ -1010,12 +1153,26 @@ type LimitRangeSpec struct {
 	Limits []LimitRangeItem `json:"limits"`
 }
 
+// LinuxContainerUser: User and groups with which the first process of a container began. It may have
+// changed them since.
+type LinuxContainerUser struct {
+	// Numeric ID of the user.
+	UID int64 `json:"uid"`
+	// Numeric ID of the primary group.
+	Gid int64 `json:"gid"`
+	// Numeric IDs of the further groups.
+	SupplementalGroups []int64 `json:"supplementalGroups,omitempty"`
+}
+
 // LoadBalancerIngress: One address at which a load balancer accepts traffic for a service or ingress.
 type LoadBalancerIngress struct {
 	// Address of the load balancer, set by providers that hand out IPs.
 	IP string `json:"ip,omitempty"`
 	// DNS name of the load balancer, set by providers that hand out names rather than IPs.
 	Hostname string `json:"hostname,omitempty"`
+	// How the load balancer hands traffic on: VIP with its own address as the destination, or Proxy with
+	// that of a node or pod. Set with ip, and only with it.
+	IPMode *string `json:"ipMode,omitempty"`
 	// State of each service port on this load balancer, including any error reported for it.
 	Ports []PortStatus `json:"ports,omitempty"`
 }
@@ -1136,6 +1293,16 @@ type NodeAffinity struct {
 	PreferredDuringSchedulingIgnoredDuringExecution []PreferredSchedulingTerm `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`
 }
 
+// NodeAllocatableResourceClaimStatus: What one claim takes of the resources of the pod's node.
+type NodeAllocatableResourceClaimStatus struct {
+	// Name of the claim, in the namespace of the pod.
+	ResourceClaimName string `json:"resourceClaimName"`
+	// Containers of the pod that use the claim.
+	Containers []string `json:"containers,omitempty"`
+	// Amounts that the claim takes, by resource.
+	Resources map[string]value.Quantity `json:"resources"`
+}
+
 // NodeCondition: One health observation about a node.
 type NodeCondition struct {
 	// Aspect observed: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable or a custom
@@ -1180,12 +1347,34 @@ type NodeDaemonEndpoints struct {
 	KubeletEndpoint DaemonEndpoint `json:"kubeletEndpoint"`
 }
 
+// NodeFeatures: What the container runtime of a node can do, whatever the handler.
+type NodeFeatures struct {
+	// Whether it knows supplementalGroupsPolicy and reports the user of containers.
+	SupplementalGroupsPolicy *bool `json:"supplementalGroupsPolicy,omitempty"`
+}
+
 // NodeProxyOptions: Query options for a request proxied to a node.
 type NodeProxyOptions struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
 	// URL path on the node to which the request is forwarded.
 	Path string `json:"path,omitempty"`
+}
+
+// NodeRuntimeHandler: A handler of the container runtime.
+type NodeRuntimeHandler struct {
+	// Name of the handler; empty for the default one.
+	Name string `json:"name"`
+	// What the handler can do.
+	Features *NodeRuntimeHandlerFeatures `json:"features,omitempty"`
+}
+
+// NodeRuntimeHandlerFeatures: What a handler of the container runtime can do.
+type NodeRuntimeHandlerFeatures struct {
+	// Whether it makes mounts below a read-only one read-only too.
+	RecursiveReadOnlyMounts *bool `json:"recursiveReadOnlyMounts,omitempty"`
+	// Whether it gives pods user namespaces of their own.
+	UserNamespaces *bool `json:"userNamespaces,omitempty"`
 }
 
 // NodeSelector: Selects nodes that match at least one of several terms; the terms are combined with
@@ -1258,6 +1447,18 @@ type NodeStatus struct {
 	VolumesAttached []AttachedVolume `json:"volumesAttached,omitempty"`
 	// Deprecated state of dynamic node agent configuration.
 	Config *NodeConfigStatus `json:"config,omitempty"`
+	// Handlers of the container runtime, and what each can do.
+	RuntimeHandlers []NodeRuntimeHandler `json:"runtimeHandlers,omitempty"`
+	// What the container runtime of the node can do.
+	Features *NodeFeatures `json:"features,omitempty"`
+	// Features that the node says it has, for decisions about pods that need them.
+	DeclaredFeatures []string `json:"declaredFeatures,omitempty"`
+}
+
+// NodeSwapStatus: Swap space of a node's machine.
+type NodeSwapStatus struct {
+	// Size of the swap space in bytes. Absent when unknown.
+	Capacity *int64 `json:"capacity,omitempty"`
 }
 
 // NodeSystemInfo: Identifiers and software versions that describe a node's machine.
@@ -1282,6 +1483,8 @@ type NodeSystemInfo struct {
 	OperatingSystem string `json:"operatingSystem"`
 	// CPU architecture of the node, such as amd64 or arm64.
 	Architecture string `json:"architecture"`
+	// Swap space of the machine.
+	Swap *NodeSwapStatus `json:"swap,omitempty"`
 }
 
 // ObjectFieldSelector: Picks a single field of the pod by its path.
@@ -1360,7 +1563,7 @@ type PersistentVolumeClaimSpec struct {
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// Minimum storage wanted, under requests.storage in bytes. May be raised later if the storage class
 	// permits expansion.
-	Resources ResourceRequirements `json:"resources"`
+	Resources VolumeResourceRequirements `json:"resources"`
 	// Name of the PersistentVolume bound to this claim; may be preset to ask for a specific volume.
 	VolumeName string `json:"volumeName,omitempty"`
 	// Storage class to use. Absent selects the default class; an empty string asks for a volume without
@@ -1372,7 +1575,7 @@ type PersistentVolumeClaimSpec struct {
 	DataSource *TypedLocalObjectReference `json:"dataSource,omitempty"`
 	// Object of nearly any kind in the same namespace that pre-fills the volume; kept in step with
 	// dataSource.
-	DataSourceRef *TypedLocalObjectReference `json:"dataSourceRef,omitempty"`
+	DataSourceRef *TypedObjectReference `json:"dataSourceRef,omitempty"`
 	// Class of the attributes that the storage system gives the volume, such as its throughput. It may be
 	// changed while the claim is bound.
 	VolumeAttributesClassName *string `json:"volumeAttributesClassName,omitempty"`
@@ -1393,6 +1596,9 @@ type PersistentVolumeClaimStatus struct {
 	// Stage of an expansion, such as ControllerExpansionInProgress or NodeExpansionFailed. Empty when none
 	// is running.
 	ResizeStatus *string `json:"resizeStatus,omitempty"`
+	// Stage of an expansion by resource, such as ControllerResizeInProgress or NodeResizePending. Empty
+	// when none is running.
+	AllocatedResourceStatuses map[string]string `json:"allocatedResourceStatuses,omitempty"`
 	// Class whose attributes the volume has now.
 	CurrentVolumeAttributesClassName *string `json:"currentVolumeAttributesClassName,omitempty"`
 	// Change of the volume's attributes that is under way.
@@ -1492,6 +1698,8 @@ type PersistentVolumeStatus struct {
 	Message string `json:"message,omitempty"`
 	// Short CamelCase token describing a failure, suited to command-line output.
 	Reason string `json:"reason,omitempty"`
+	// Moment at which the phase changed most recently.
+	LastPhaseTransitionTime *value.Time `json:"lastPhaseTransitionTime,omitempty"`
 }
 
 // PhotonPersistentDiskVolumeSource: Refers to a Photon Controller persistent disk.
@@ -1533,6 +1741,10 @@ type PodAffinityTerm struct {
 	TopologyKey string `json:"topologyKey"`
 	// Label query for further namespaces to consider. An empty selector covers all namespaces.
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// Label keys whose values on the incoming pod are added to labelSelector, as what must be equal.
+	MatchLabelKeys []string `json:"matchLabelKeys,omitempty"`
+	// Label keys whose values on the incoming pod are added to labelSelector, as what must differ.
+	MismatchLabelKeys []string `json:"mismatchLabelKeys,omitempty"`
 }
 
 // PodAntiAffinity: Rules that keep a pod away from places where certain other pods run.
@@ -1560,6 +1772,24 @@ type PodAttachOptions struct {
 	Container string `json:"container,omitempty"`
 }
 
+// PodCertificateProjection: Places a key and a certificate of the pod into a projected volume.
+type PodCertificateProjection struct {
+	// Signer that issues the certificate.
+	SignerName string `json:"signerName,omitempty"`
+	// Kind of the key: RSA3072, RSA4096, ECDSAP256, ECDSAP384, ECDSAP521 or ED25519.
+	KeyType string `json:"keyType,omitempty"`
+	// Longest lifetime of the certificate in seconds, from 3600 on. Absent means 86400.
+	MaxExpirationSeconds *int32 `json:"maxExpirationSeconds,omitempty"`
+	// File path of the key and the certificates in one file, relative to the volume's mount point.
+	CredentialBundlePath string `json:"credentialBundlePath,omitempty"`
+	// File path of the key, relative to the volume's mount point.
+	KeyPath string `json:"keyPath,omitempty"`
+	// File path of the certificates, relative to the volume's mount point.
+	CertificateChainPath string `json:"certificateChainPath,omitempty"`
+	// Notes for the signer, with keys that have a domain, which the request repeats.
+	UserAnnotations map[string]string `json:"userAnnotations,omitempty"`
+}
+
 // PodCondition: One observation about how far a pod has progressed.
 type PodCondition struct {
 	// Aspect being reported, such as PodScheduled, Initialized, ContainersReady, Ready or a custom
@@ -1575,6 +1805,8 @@ type PodCondition struct {
 	Reason string `json:"reason,omitempty"`
 	// Free-form explanation of the latest status change, meant for people.
 	Message string `json:"message,omitempty"`
+	// Generation of the pod to which the condition belongs. 0 means that nobody has set it.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
 // PodDNSConfig: Resolver settings merged with those produced by the pod's DNS policy.
@@ -1613,10 +1845,19 @@ type PodExecOptions struct {
 	Command []string `json:"command"`
 }
 
+// PodExtendedResourceClaimStatus: Claim that was made for the extended resources of a pod that devices
+// stand for.
+type PodExtendedResourceClaimStatus struct {
+	// The request in the claim for each resource of each container.
+	RequestMappings []ContainerExtendedResourceRequest `json:"requestMappings"`
+	// Name of the claim, in the namespace of the pod.
+	ResourceClaimName string `json:"resourceClaimName"`
+}
+
 // PodIP: One IP address assigned to a pod.
 type PodIP struct {
 	// IPv4 or IPv6 address by which the pod can be reached.
-	IP string `json:"ip,omitempty"`
+	IP string `json:"ip"`
 }
 
 // PodLogOptions: Query parameters for reading a container's log.
@@ -1642,6 +1883,8 @@ type PodLogOptions struct {
 	// Skips verification of the node agent's serving certificate, which allows log data to be forged.
 	// Defaults to false.
 	InsecureSkipTLSVerifyBackend bool `json:"insecureSkipTLSVerifyBackend,omitempty"`
+	// What of the output is returned: All (default), Stdout or Stderr.
+	Stream *string `json:"stream,omitempty"`
 }
 
 // PodOS: Declares the operating system for which a pod's containers are built.
@@ -1673,6 +1916,40 @@ type PodReadinessGate struct {
 	ConditionType string `json:"conditionType"`
 }
 
+// PodResourceClaim: Ties a ResourceClaim to the pod, an existing one or one that is made of a
+// template.
+type PodResourceClaim struct {
+	// DNS label, unique within the pod, by which containers refer to the claim.
+	Name string `json:"name"`
+	// Where the claim comes from.
+	Source ClaimSource `json:"source"`
+	// Name of a ResourceClaim in the namespace of the pod. Excludes resourceClaimTemplateName.
+	ResourceClaimName *string `json:"resourceClaimName,omitempty"`
+	// Name of a ResourceClaimTemplate in the namespace of the pod, of which a claim is made that ends with
+	// the pod.
+	ResourceClaimTemplateName *string `json:"resourceClaimTemplateName,omitempty"`
+}
+
+// PodResourceClaimStatus: Claim that was made for one entry of a pod's resourceClaims.
+type PodResourceClaimStatus struct {
+	// Name of the entry in the pod's resourceClaims.
+	Name string `json:"name"`
+	// Name of the claim that was made for the pod. Absent when none was needed.
+	ResourceClaimName *string `json:"resourceClaimName,omitempty"`
+}
+
+// PodSchedulingGate: One reason for which a pod is not placed yet.
+type PodSchedulingGate struct {
+	// Identifies who holds the pod back, like example.com/quota.
+	Name string `json:"name"`
+}
+
+// PodSchedulingGroup: Group of pods that are placed together.
+type PodSchedulingGroup struct {
+	// Name of the PodGroup, in the namespace of the pod.
+	PodGroupName *string `json:"podGroupName,omitempty"`
+}
+
 // PodSecurityContext: Security settings for a whole pod; a container's own settings take precedence.
 type PodSecurityContext struct {
 	// SELinux label for all containers. Without it the container runtime assigns a random label to each.
@@ -1701,6 +1978,14 @@ type PodSecurityContext struct {
 	FSGroupChangePolicy *string `json:"fsGroupChangePolicy,omitempty"`
 	// System call filter for all containers of the pod. Linux only.
 	SeccompProfile *SeccompProfile `json:"seccompProfile,omitempty"`
+	// AppArmor profile for all containers of the pod. Linux only.
+	AppArmorProfile *AppArmorProfile `json:"appArmorProfile,omitempty"`
+	// Groups of the first processes beside supplementalGroups: Merge (default) adds those that the image
+	// gives the user, Strict does not. Linux only.
+	SupplementalGroupsPolicy *string `json:"supplementalGroupsPolicy,omitempty"`
+	// How volumes get the SELinux label of the pod: Recursive changes each file, MountOption mounts with
+	// the label. Absent means MountOption where the volume can do so. Linux only.
+	SELinuxChangePolicy *string `json:"seLinuxChangePolicy,omitempty"`
 }
 
 // PodSpec: Desired contents and behaviour of a pod.
@@ -1790,10 +2075,26 @@ type PodSpec struct {
 	// Whether the node's user namespace is used. Defaults to true; false creates a separate one for the
 	// pod.
 	HostUsers *bool `json:"hostUsers,omitempty"`
+	// Reasons not to place the pod yet. The scheduler waits until the list is empty; entries can only be
+	// removed after the pod was made.
+	SchedulingGates []PodSchedulingGate `json:"schedulingGates,omitempty"`
+	// Claims on devices that must be allocated before the pod starts, each addressed by its name.
+	ResourceClaims []PodResourceClaim `json:"resourceClaims,omitempty"`
+	// Amounts of cpu, memory and huge pages that all containers of the pod share.
+	Resources *ResourceRequirements `json:"resources,omitempty"`
+	// Host name that the pod sees as it stands here, a domain name of at most 64 characters. Excludes
+	// hostNetwork and setHostnameAsFQDN.
+	HostnameOverride *string `json:"hostnameOverride,omitempty"`
+	// Place of the pod in a Workload, whose pods are placed together.
+	WorkloadRef *WorkloadReference `json:"workloadRef,omitempty"`
+	// Group of pods with which the pod is placed.
+	SchedulingGroup *PodSchedulingGroup `json:"schedulingGroup,omitempty"`
 }
 
 // PodStatus: Latest observed state of a pod, written mainly by the agent on its node.
 type PodStatus struct {
+	// Generation of the pod to which the status belongs. 0 means that nobody has set it.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Overall lifecycle stage: Pending, Running, Succeeded, Failed or Unknown.
 	Phase string `json:"phase,omitempty"`
 	// Current observations about scheduling, initialization and readiness, one entry per type.
@@ -1806,6 +2107,8 @@ type PodStatus struct {
 	NominatedNodeName string `json:"nominatedNodeName,omitempty"`
 	// IP address of the node the pod was assigned to; empty before scheduling.
 	HostIP string `json:"hostIP,omitempty"`
+	// All IP addresses of the node, at most one per IP family; the first equals hostIP.
+	HostIPs []HostIP `json:"hostIPs,omitempty"`
 	// Primary IP address of the pod, reachable within the cluster; empty until assigned.
 	PodIP string `json:"podIP,omitempty"`
 	// All IP addresses of the pod, at most one per IP family; the first equals podIP.
@@ -1820,6 +2123,19 @@ type PodStatus struct {
 	QOSClass string `json:"qosClass,omitempty"`
 	// State of each ephemeral container that was added to the pod.
 	EphemeralContainerStatuses []ContainerStatus `json:"ephemeralContainerStatuses,omitempty"`
+	// State of a change of the containers' resources: Proposed, InProgress, Deferred or Infeasible. Empty
+	// when none is under way.
+	Resize string `json:"resize,omitempty"`
+	// Claims that were made for the pod's resourceClaims.
+	ResourceClaimStatuses []PodResourceClaimStatus `json:"resourceClaimStatuses,omitempty"`
+	// Claim that was made for extended resources that devices stand for.
+	ExtendedResourceClaimStatus *PodExtendedResourceClaimStatus `json:"extendedResourceClaimStatus,omitempty"`
+	// Amounts that the node has set aside for the whole pod.
+	AllocatedResources map[string]value.Quantity `json:"allocatedResources,omitempty"`
+	// Requests and limits that are in force for the whole pod.
+	Resources *ResourceRequirements `json:"resources,omitempty"`
+	// What the pod's claims take of the resources of the node.
+	NodeAllocatableResourceClaimStatuses []NodeAllocatableResourceClaimStatus `json:"nodeAllocatableResourceClaimStatuses,omitempty"`
 }
 
 // PodStatusResult: Wrapper that carries a pod's status alone, without its specification.
@@ -2038,6 +2354,14 @@ type ReplicationControllerStatus struct {
 	Conditions []ReplicationControllerCondition `json:"conditions,omitempty"`
 }
 
+// ResourceClaim: Names an entry of the pod's resourceClaims, or one request in it.
+type ResourceClaim struct {
+	// Name of the entry in the pod's resourceClaims.
+	Name string `json:"name"`
+	// Request in the claim of which the container gets the devices. Empty stands for all of them.
+	Request string `json:"request,omitempty"`
+}
+
 // ResourceFieldSelector: Picks a container's resource request or limit so that its value can be
 // exposed to the container.
 type ResourceFieldSelector struct {
@@ -2048,6 +2372,16 @@ type ResourceFieldSelector struct {
 	Resource string `json:"resource"`
 	// Unit by which the value is divided before output, rounding up. Defaults to 1.
 	Divisor value.Quantity `json:"divisor"`
+}
+
+// ResourceHealth: Health of one device.
+type ResourceHealth struct {
+	// Identifier of the device, unique on its node.
+	ResourceID string `json:"resourceID"`
+	// State of the device: Healthy, Unhealthy or Unknown.
+	Health string `json:"health,omitempty"`
+	// Explanation of the health for people. Absent when the driver says nothing.
+	Message *string `json:"message,omitempty"`
 }
 
 // ResourceQuota: Caps the total resources and object counts that a namespace may use.
@@ -2087,6 +2421,16 @@ type ResourceRequirements struct {
 	Limits map[string]value.Quantity `json:"limits,omitempty"`
 	// Least of each resource to reserve for scheduling. Defaults to limits for resources listed there.
 	Requests map[string]value.Quantity `json:"requests,omitempty"`
+	// Entries of the pod's resourceClaims whose devices the container uses.
+	Claims []ResourceClaim `json:"claims,omitempty"`
+}
+
+// ResourceStatus: Health of what a container got of one resource.
+type ResourceStatus struct {
+	// Name of the resource, or claim:NAME/REQUEST for devices of a claim.
+	Name string `json:"name"`
+	// Health of each single device.
+	Resources []ResourceHealth `json:"resources,omitempty"`
 }
 
 // SELinuxOptions: Parts of the SELinux label applied to a container.
@@ -2269,6 +2613,8 @@ type SecurityContext struct {
 	ProcMount *string `json:"procMount,omitempty"`
 	// System call filter for this container, overriding the pod's. Linux only.
 	SeccompProfile *SeccompProfile `json:"seccompProfile,omitempty"`
+	// AppArmor profile of the container, which overrides the pod's. Linux only.
+	AppArmorProfile *AppArmorProfile `json:"appArmorProfile,omitempty"`
 }
 
 // SerializedReference: Wraps an object reference so that it can be stored as a standalone document.
@@ -2393,6 +2739,9 @@ type ServiceSpec struct {
 	// Routing of cluster-internal traffic: Cluster (default) uses all endpoints, Local only those on the
 	// sender's node.
 	InternalTrafficPolicy *string `json:"internalTrafficPolicy,omitempty"`
+	// Wish for the endpoints that get the traffic of a client: PreferClose or PreferSameZone for those in
+	// its zone, PreferSameNode for those on its node. Absent leaves it to the implementation.
+	TrafficDistribution *string `json:"trafficDistribution,omitempty"`
 }
 
 // ServiceStatus: Latest observed state of a Service.
@@ -2407,6 +2756,12 @@ type ServiceStatus struct {
 type SessionAffinityConfig struct {
 	// Settings for affinity based on the client's IP address, such as the timeout.
 	ClientIP *ClientIPConfig `json:"clientIP,omitempty"`
+}
+
+// SleepAction: A pause in the life of a container.
+type SleepAction struct {
+	// How long the pause takes, in seconds, at most the grace period of the pod.
+	Seconds int64 `json:"seconds"`
 }
 
 // StorageOSPersistentVolumeSource: Refers to a StorageOS volume from a persistent volume.
@@ -2532,6 +2887,19 @@ type TypedLocalObjectReference struct {
 	Name string `json:"name"`
 }
 
+// TypedObjectReference: Refers to an object of any kind, also one in another namespace.
+type TypedObjectReference struct {
+	// Group of the object's kind. Absent means the core group.
+	APIGroup *string `json:"apiGroup,omitempty"`
+	// Kind of the object that is meant.
+	Kind string `json:"kind"`
+	// Name of the object that is meant.
+	Name string `json:"name"`
+	// Namespace of the object. It has to allow the reference; absent means the namespace of the referring
+	// object.
+	Namespace *string `json:"namespace,omitempty"`
+}
+
 // Volume: Named storage in a pod that its containers can mount.
 type Volume struct {
 	// DNS label, unique within the pod, by which containers mount the volume.
@@ -2594,6 +2962,8 @@ type Volume struct {
 	CSI *CSIVolumeSource `json:"csi,omitempty"`
 	// Volume backed by a claim that is created with the pod and deleted with it.
 	Ephemeral *EphemeralVolumeSource `json:"ephemeral,omitempty"`
+	// Files of an image or artifact of a registry, mounted read-only.
+	Image *ImageVolumeSource `json:"image,omitempty"`
 }
 
 // VolumeDevice: Exposes a block-mode volume as a raw device in a container.
@@ -2610,6 +2980,9 @@ type VolumeMount struct {
 	Name string `json:"name"`
 	// Mounts the volume without write access when true. Defaults to false.
 	ReadOnly bool `json:"readOnly,omitempty"`
+	// Whether mounts below are read-only too: Disabled (default), IfPossible or Enabled, which fails the
+	// pod where the node cannot do it. Needs readOnly.
+	RecursiveReadOnly *string `json:"recursiveReadOnly,omitempty"`
 	// Path inside the container at which the volume appears; must not contain a colon.
 	MountPath string `json:"mountPath"`
 	// Path inside the volume to mount instead of its root. Cannot be combined with subPathExpr.
@@ -2619,6 +2992,20 @@ type VolumeMount struct {
 	// Like subPath, but $(NAME) references are replaced from the container's environment. Cannot be
 	// combined with subPath.
 	SubPathExpr string `json:"subPathExpr,omitempty"`
+}
+
+// VolumeMountStatus: State of one volume in a running container.
+type VolumeMountStatus struct {
+	// Name of the mounted volume.
+	Name string `json:"name"`
+	// Path at which the container sees the volume.
+	MountPath string `json:"mountPath"`
+	// Whether the volume is mounted without write access.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Whether mounts below are read-only too: Enabled, Disabled, or absent for a writable mount.
+	RecursiveReadOnly *string `json:"recursiveReadOnly,omitempty"`
+	// State that only this type of volume has.
+	VolumeStatus *VolumeStatus `json:"volumeStatus,omitempty"`
 }
 
 // VolumeNodeAffinity: Restricts the nodes from which a volume can be accessed.
@@ -2637,6 +3024,24 @@ type VolumeProjection struct {
 	ConfigMap *ConfigMapProjection `json:"configMap,omitempty"`
 	// File with a renewable token of the pod's service account.
 	ServiceAccountToken *ServiceAccountTokenProjection `json:"serviceAccountToken,omitempty"`
+	// File with the certificates of trust bundles.
+	ClusterTrustBundle *ClusterTrustBundleProjection `json:"clusterTrustBundle,omitempty"`
+	// Files with a key and a certificate of the pod, which the node renews.
+	PodCertificate *PodCertificateProjection `json:"podCertificate,omitempty"`
+}
+
+// VolumeResourceRequirements: Amounts of storage that a claim asks for.
+type VolumeResourceRequirements struct {
+	// Most of each resource that may be used. Absent means no cap.
+	Limits map[string]value.Quantity `json:"limits,omitempty"`
+	// Least of each resource that the volume must have. Defaults to limits for resources listed there.
+	Requests map[string]value.Quantity `json:"requests,omitempty"`
+}
+
+// VolumeStatus: State of a mounted volume, by its type.
+type VolumeStatus struct {
+	// What the node mounted for an image volume.
+	Image *ImageVolumeStatus `json:"image,omitempty"`
 }
 
 // VsphereVirtualDiskVolumeSource: Refers to a vSphere virtual disk.
@@ -2670,4 +3075,14 @@ type WindowsSecurityContextOptions struct {
 	// Runs containers directly on the node. All containers of a pod must agree, and hostNetwork must then
 	// be true.
 	HostProcess *bool `json:"hostProcess,omitempty"`
+}
+
+// WorkloadReference: Names a Workload, and the group of pods in it.
+type WorkloadReference struct {
+	// Name of the Workload, in the namespace of the pod.
+	Name string `json:"name"`
+	// Name of the group in the Workload.
+	PodGroup string `json:"podGroup"`
+	// Tells the pods of one replica of the group from those of others. Empty for a group without replicas.
+	PodGroupReplicaKey string `json:"podGroupReplicaKey,omitempty"`
 }

@@ -2,6 +2,13 @@
 
 package corev1
 
+// The values of AppArmorProfile.type.
+const (
+	AppArmorProfileTypeLocalhost      = "Localhost"
+	AppArmorProfileTypeRuntimeDefault = "RuntimeDefault"
+	AppArmorProfileTypeUnconfined     = "Unconfined"
+)
+
 // The values of AzureDiskVolumeSource.cachingMode.
 const (
 	AzureDiskVolumeSourceCachingModeNone      = "None"
@@ -34,6 +41,30 @@ const (
 	ContainerPortProtocolSCTP = "SCTP"
 	ContainerPortProtocolTCP  = "TCP"
 	ContainerPortProtocolUDP  = "UDP"
+)
+
+// The values of ContainerResizePolicy.resourceName.
+const (
+	ContainerResizePolicyResourceNameCpu    = "cpu"
+	ContainerResizePolicyResourceNameMemory = "memory"
+)
+
+// The values of ContainerResizePolicy.restartPolicy.
+const (
+	ContainerResizePolicyRestartPolicyNotRequired      = "NotRequired"
+	ContainerResizePolicyRestartPolicyRestartContainer = "RestartContainer"
+)
+
+// The values of ContainerRestartRule.action.
+const (
+	ContainerRestartRuleActionRestart              = "Restart"
+	ContainerRestartRuleActionRestartAllContainers = "RestartAllContainers"
+)
+
+// The values of ContainerRestartRuleOnExitCodes.operator.
+const (
+	ContainerRestartRuleOnExitCodesOperatorIn    = "In"
+	ContainerRestartRuleOnExitCodesOperatorNotIn = "NotIn"
 )
 
 // The values of EndpointPort.protocol.
@@ -73,6 +104,19 @@ const (
 	HostPathVolumeSourceTypeSocket            = "Socket"
 )
 
+// The values of ImageVolumeSource.pullPolicy.
+const (
+	ImageVolumeSourcePullPolicyAlways       = "Always"
+	ImageVolumeSourcePullPolicyIfNotPresent = "IfNotPresent"
+	ImageVolumeSourcePullPolicyNever        = "Never"
+)
+
+// The values of LoadBalancerIngress.ipMode.
+const (
+	LoadBalancerIngressIPModeProxy = "Proxy"
+	LoadBalancerIngressIPModeVIP   = "VIP"
+)
+
 // The values of NamespaceStatus.phase.
 const (
 	NamespaceStatusPhaseActive      = "Active"
@@ -98,9 +142,10 @@ const (
 
 // The values of PersistentVolumeClaimSpec.accessModes.
 const (
-	PersistentVolumeClaimSpecAccessModesReadOnlyMany  = "ReadOnlyMany"
-	PersistentVolumeClaimSpecAccessModesReadWriteMany = "ReadWriteMany"
-	PersistentVolumeClaimSpecAccessModesReadWriteOnce = "ReadWriteOnce"
+	PersistentVolumeClaimSpecAccessModesReadOnlyMany     = "ReadOnlyMany"
+	PersistentVolumeClaimSpecAccessModesReadWriteMany    = "ReadWriteMany"
+	PersistentVolumeClaimSpecAccessModesReadWriteOnce    = "ReadWriteOnce"
+	PersistentVolumeClaimSpecAccessModesReadWriteOncePod = "ReadWriteOncePod"
 )
 
 // The values of PersistentVolumeClaimSpec.volumeMode.
@@ -118,9 +163,10 @@ const (
 
 // The values of PersistentVolumeSpec.accessModes.
 const (
-	PersistentVolumeSpecAccessModesReadOnlyMany  = "ReadOnlyMany"
-	PersistentVolumeSpecAccessModesReadWriteMany = "ReadWriteMany"
-	PersistentVolumeSpecAccessModesReadWriteOnce = "ReadWriteOnce"
+	PersistentVolumeSpecAccessModesReadOnlyMany     = "ReadOnlyMany"
+	PersistentVolumeSpecAccessModesReadWriteMany    = "ReadWriteMany"
+	PersistentVolumeSpecAccessModesReadWriteOnce    = "ReadWriteOnce"
+	PersistentVolumeSpecAccessModesReadWriteOncePod = "ReadWriteOncePod"
 )
 
 // The values of PersistentVolumeSpec.persistentVolumeReclaimPolicy.
@@ -145,6 +191,16 @@ const (
 	PersistentVolumeStatusPhaseReleased  = "Released"
 )
 
+// The values of PodCertificateProjection.keyType.
+const (
+	PodCertificateProjectionKeyTypeRSA3072   = "RSA3072"
+	PodCertificateProjectionKeyTypeRSA4096   = "RSA4096"
+	PodCertificateProjectionKeyTypeECDSAP256 = "ECDSAP256"
+	PodCertificateProjectionKeyTypeECDSAP384 = "ECDSAP384"
+	PodCertificateProjectionKeyTypeECDSAP521 = "ECDSAP521"
+	PodCertificateProjectionKeyTypeED25519   = "ED25519"
+)
+
 // The values of PodOS.name.
 const (
 	PodOSNameLinux   = "linux"
@@ -155,6 +211,18 @@ const (
 const (
 	PodSecurityContextFSGroupChangePolicyAlways         = "Always"
 	PodSecurityContextFSGroupChangePolicyOnRootMismatch = "OnRootMismatch"
+)
+
+// The values of PodSecurityContext.supplementalGroupsPolicy.
+const (
+	PodSecurityContextSupplementalGroupsPolicyMerge  = "Merge"
+	PodSecurityContextSupplementalGroupsPolicyStrict = "Strict"
+)
+
+// The values of PodSecurityContext.seLinuxChangePolicy.
+const (
+	PodSecurityContextSELinuxChangePolicyMountOption = "MountOption"
+	PodSecurityContextSELinuxChangePolicyRecursive   = "Recursive"
 )
 
 // The values of PodSpec.restartPolicy.
@@ -267,6 +335,13 @@ const (
 	ServiceSpecInternalTrafficPolicyLocal   = "Local"
 )
 
+// The values of ServiceSpec.trafficDistribution.
+const (
+	ServiceSpecTrafficDistributionPreferClose    = "PreferClose"
+	ServiceSpecTrafficDistributionPreferSameZone = "PreferSameZone"
+	ServiceSpecTrafficDistributionPreferSameNode = "PreferSameNode"
+)
+
 // The values of Toleration.operator.
 const (
 	TolerationOperatorEqual  = "Equal"
@@ -284,6 +359,13 @@ const (
 const (
 	TopologySpreadConstraintWhenUnsatisfiableDoNotSchedule  = "DoNotSchedule"
 	TopologySpreadConstraintWhenUnsatisfiableScheduleAnyway = "ScheduleAnyway"
+)
+
+// The values of VolumeMount.recursiveReadOnly.
+const (
+	VolumeMountRecursiveReadOnlyDisabled   = "Disabled"
+	VolumeMountRecursiveReadOnlyEnabled    = "Enabled"
+	VolumeMountRecursiveReadOnlyIfPossible = "IfPossible"
 )
 
 // The values of VolumeMount.mountPropagation.

@@ -43,6 +43,8 @@ type EndpointConditions struct {
 type EndpointHints struct {
 	// Zones whose clients should prefer the endpoint, at most 8.
 	ForZones []ForZone `json:"forZones,omitempty"`
+	// Nodes whose clients should prefer the endpoint, at most 8.
+	ForNodes []ForNode `json:"forNodes,omitempty"`
 }
 
 // EndpointPort: One port of the endpoints of a slice.
@@ -71,6 +73,12 @@ type EndpointSlice struct {
 	Endpoints []Endpoint `json:"endpoints"`
 	// Ports that every endpoint of the slice offers. Null stands for all ports.
 	Ports []EndpointPort `json:"ports"`
+}
+
+// ForNode: A node for whose clients an endpoint is meant.
+type ForNode struct {
+	// The node, by the name of its object.
+	Name string `json:"name"`
 }
 
 // ForZone: Names a zone.

@@ -15,6 +15,8 @@ type ServerStorageVersion struct {
 	EncodingVersion string `json:"encodingVersion,omitempty"`
 	// Groups and versions that the server can read; the one that it stores is one of them.
 	DecodableVersions []string `json:"decodableVersions,omitempty"`
+	// Groups and versions in which the server serves the resource; it can read each of them.
+	ServedVersions []string `json:"servedVersions,omitempty"`
 }
 
 // StorageVersion: Tells in which version the servers of a cluster store the objects of one resource.

@@ -131,6 +131,19 @@ type DeleteOptions struct {
 	PropagationPolicy *string `json:"propagationPolicy,omitempty"`
 	// Set to All to run every processing stage without deleting anything.
 	DryRun []string `json:"dryRun,omitempty"`
+	// Deletes an object that cannot be read from the store any more, without its finalizers and without
+	// asking anybody. Dangerous; only for objects that are broken.
+	IgnoreStoreReadErrorWithClusterBreakingPotential *bool `json:"ignoreStoreReadErrorWithClusterBreakingPotential,omitempty"`
+}
+
+// FieldSelectorRequirement: Single test of one field of objects against a set of values.
+type FieldSelectorRequirement struct {
+	// Field that the test looks at, as field selectors name it.
+	Key string `json:"key"`
+	// How the field relates to the values: In, NotIn, Exists or DoesNotExist.
+	Operator string `json:"operator"`
+	// Values to compare with; needed for In and NotIn, must be empty for Exists and DoesNotExist.
+	Values []string `json:"values,omitempty"`
 }
 
 // GetOptions: Query parameters accepted when reading a single object.
@@ -234,6 +247,8 @@ type ListMeta struct {
 	Continue string `json:"continue,omitempty"`
 	// Estimate of how many items follow this page; absent when selectors are used or nothing remains.
 	RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
+	// The part of a collection that a list has, when its reader asked for one part only.
+	ShardInfo *ShardInfo `json:"shardInfo,omitempty"`
 }
 
 // ListOptions: Query parameters accepted by list, watch and collection delete requests.
@@ -261,6 +276,11 @@ type ListOptions struct {
 	Limit int64 `json:"limit,omitempty"`
 	// Token from the previous page's metadata, used to fetch the page after it.
 	Continue string `json:"continue,omitempty"`
+	// Whether a watch begins with the objects that there are, followed by a bookmark that says that they
+	// were all. Needs resourceVersionMatch NotOlderThan.
+	SendInitialEvents *bool `json:"sendInitialEvents,omitempty"`
+	// Asks for one part of the collection, by ranges of hashes.
+	ShardSelector string `json:"shardSelector,omitempty"`
 }
 
 // ManagedFieldsEntry: Records which fields one manager set through one kind of operation.
@@ -301,7 +321,7 @@ type ObjectMeta struct {
 	Generation int64 `json:"generation,omitempty"`
 	// CreationTimestamp is a timestamp of the moment at which the server accepted the object. Set by the
 	// server only.
-	CreationTimestamp value.Time `json:"creationTimestamp"`
+	CreationTimestamp value.Time `json:"creationTimestamp,omitzero"`
 	// Moment after which the object is to be gone; present once graceful deletion was requested and not
 	// clearable.
 	DeletionTimestamp *value.Time `json:"deletionTimestamp,omitempty"`
@@ -391,6 +411,12 @@ type ServerAddressByClientCIDR struct {
 	ClientCIDR string `json:"clientCIDR"`
 	// Host, IP or host with port that clients in the range should contact.
 	ServerAddress string `json:"serverAddress"`
+}
+
+// ShardInfo: The part of a collection that a list or watch has.
+type ShardInfo struct {
+	// The shardSelector of the request.
+	Selector string `json:"selector"`
 }
 
 // Status: Result of a call that returns no object, most often describing an error.

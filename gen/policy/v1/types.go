@@ -41,6 +41,9 @@ type PodDisruptionBudgetSpec struct {
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// Number or percentage of the selected pods that may be unavailable after an eviction.
 	MaxUnavailable *value.IntOrString `json:"maxUnavailable,omitempty"`
+	// Which running pods that are not ready may be evicted: AlwaysAllow for all of them, IfHealthyBudget,
+	// also when absent, only while the budget is kept.
+	UnhealthyPodEvictionPolicy *string `json:"unhealthyPodEvictionPolicy,omitempty"`
 }
 
 // PodDisruptionBudgetStatus: What the disruption controller found out about the protected pods.

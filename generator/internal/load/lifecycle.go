@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/openapi"
 )
 
 // A set of documents has the parts of all releases of an API. A part says in which of them it is there, and how it was
@@ -59,8 +61,13 @@ func otherReleases(root string, m *model.Model) error {
 	return nil
 }
 
-// openReleases reads the releases of the project, and chooses the one that is asked for, or the usual one.
+// openReleases reads the releases of the project, and chooses the one that is asked for, or the usual one. A module on top
+// of the built-in groups has releases of its own, and refers to built-in types as they usually are.
 func (r *reader) openReleases() {
+	if r.module != "" {
+		text, _ := openapi.Documents.ReadFile(path.Base(releasesFile)) // which is a part of the program
+		r.builtInReleases = r.readReleases(text, "")
+	}
 	text := r.changed[releasesFile]
 	if text == nil {
 		text, _ = os.ReadFile(filepath.Join(r.root, filepath.FromSlash(releasesFile))) // as if it were not there
@@ -105,16 +112,23 @@ func (r *reader) releasesKeys(all *model.Releases) map[string]func(node) {
 
 // present makes of a document what it says in the release that it is read for. ok is false for a document that the
 // release does not have.
-func (r *reader) present(n node, text []byte) (now node, ok bool) {
+func (r *reader) present(name string, n node, text []byte) (now node, ok bool) {
 	if !bytes.Contains(text, []byte("lifecycle")) {
 		return n, true
 	}
-	p := presence{r}
+	p := presence{r, r.releases, r.every}
+	if r.isBuiltIn(name) {
+		p = presence{r, r.builtInReleases, false}
+	}
 	return p.of(n)
 }
 
 // presence takes out of a document what the release does not have.
-type presence struct{ *reader }
+type presence struct {
+	*reader
+	releases model.Releases
+	every    bool
+}
 
 // of is a part as it is in the release; false for a part that is not there.
 func (p *presence) of(n node) (node, bool) {

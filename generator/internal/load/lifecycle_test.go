@@ -256,3 +256,31 @@ func TestStorageMoves(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestBuiltInTypesOfModules: a module has releases of its own, and built-in types as they usually are.
+func TestBuiltInTypesOfModules(t *testing.T) {
+	root := t.TempDir()
+	writeFiles(t, root, map[string]string{
+		"go.mod":                "module shop.example.com\n",
+		"openapi/releases.yaml": "releases: [\"1.0\", \"1.1\"]\n",
+		"openapi/shop/v1.yaml": "openapi: 3.0.3\ninfo: {title: shop, version: v1}\npaths: {}\n" +
+			"x-cluster-group: {name: shop.example.com, groupPriority: 100, versionPriority: 10}\nx-cluster-resources:\n  orders: {kind: Order, scope: Namespaced}\n",
+		"schemas/shop/v1/Order.yaml": "description: What a customer buys.\nproperties:\n  metadata: {}\n  spec: {description: What is wanted., $ref: /core/v1/PodSpec}\n",
+	})
+	for _, release := range []string{"1.0", "1.1"} {
+		m, err := At(root, release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := model.TypesByID(m.GroupVersions)["core/v1.PodSpec"]
+		var later []string
+		for _, p := range pods.Schema.Properties {
+			if slices.Contains([]string{"hostUsers", "schedulingGates"}, p.Name) {
+				later = append(later, p.Name)
+			}
+		}
+		if !slices.Equal(later, []string{"hostUsers"}) {
+			t.Errorf("in %s a pod has %v, want hostUsers, and not the scheduling gates of a later release", release, later)
+		}
+	}
+}

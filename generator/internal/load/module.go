@@ -75,6 +75,20 @@ func (r *reader) builtIn(name string) bool {
 	return r.module != "" && err == nil
 }
 
+// isBuiltIn reports whether a document of a module's model is a built-in one.
+func (r *reader) isBuiltIn(name string) bool {
+	if r.module == "" {
+		return false
+	}
+	folder, rest, _ := strings.Cut(name, "/")
+	documents := schemas.Documents
+	if folder == "openapi" {
+		documents = openapi.Documents
+	}
+	_, err := fs.Stat(documents, rest)
+	return err == nil
+}
+
 // own reports whether a file may be one of the project's: a module has groups of its own,
 // and folders of packages that other packages may import.
 func (d *documents) own(name string) bool {

@@ -21,19 +21,20 @@ import (
 
 // reader reads YAML documents and gathers the mistakes in them.
 type reader struct {
-	root     string
-	module   string            // the import path of a module on top of the built-in groups; "" for these themselves
-	names    *strings.Replacer // of the profile: <groupSuffix> and so on
-	places   map[*schema.Schema]map[string]schema.Position
-	inner    map[*schema.Schema][]innerMessage
-	files    map[*yaml.Node]string // of nodes merged into another document
-	changed  map[string][]byte     // documents in place of those below root
-	without  map[string]bool       // documents that are left out
-	every    bool                  // the parts of all releases, as they are in the last one that has them
-	release  string                // asked for; "" for the usual one
-	releases model.Releases
-	errs     []*schema.Error
-	size     int64 // of the documents so far
+	root            string
+	module          string            // the import path of a module on top of the built-in groups; "" for these themselves
+	names           *strings.Replacer // of the profile: <groupSuffix> and so on
+	places          map[*schema.Schema]map[string]schema.Position
+	inner           map[*schema.Schema][]innerMessage
+	files           map[*yaml.Node]string // of nodes merged into another document
+	changed         map[string][]byte     // documents in place of those below root
+	without         map[string]bool       // documents that are left out
+	every           bool                  // the parts of all releases, as they are in the last one that has them
+	release         string                // asked for; "" for the usual one
+	releases        model.Releases
+	builtInReleases model.Releases // of the documents that a module refers to
+	errs            []*schema.Error
+	size            int64 // of the documents so far
 }
 
 func (r *reader) fail(pos schema.Position, fix, format string, args ...any) {
@@ -93,7 +94,7 @@ const mostBytes, mostTogether = 8 << 20, 24 << 20
 // file is one document as it is in the release, named relative to the project's root; ok is false if it is not there.
 func (r *reader) file(name string) (n node, text []byte, ok bool) {
 	if n, text, ok = r.wholeFile(name); ok {
-		n, ok = r.present(n, text)
+		n, ok = r.present(name, n, text)
 	}
 	return n, text, ok
 }

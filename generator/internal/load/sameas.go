@@ -56,7 +56,7 @@ func (d *documents) otherDocument(at node) (node, bool) {
 	}
 	other, text, ok := d.wholeFile(name) // a mistake is reported where the document is read for itself
 	if ok {
-		other, ok = d.present(everThere(other), text)
+		other, ok = d.present(name, everThere(other), text)
 	}
 	if !ok {
 		return node{}, false
