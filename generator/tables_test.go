@@ -3,15 +3,20 @@ package main
 import (
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // tables are the generated tables, by the folder of their documents.
 var tables = catalog.Tables()
+
+// allReleases is the model with those of all releases.
+var allReleases = sync.OnceValues(func() (*model.Model, error) { return load.All("..") })
 
 // sayable is a table without the rules that JSON Schema has no words for.
 func sayable(table *schema.Table) *schema.Table {
@@ -31,7 +36,7 @@ func sayable(table *schema.Table) *schema.Table {
 // The compiler gives the same tables at run time that the generator wrote as Go data, so
 // tests of one hold for the other.
 func TestGeneratedTablesAreTheCompiledOnes(t *testing.T) {
-	m, err := load.Load("..")
+	m, err := allReleases()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +57,13 @@ func TestGeneratedTablesAreTheCompiledOnes(t *testing.T) {
 			}
 		}
 	}
-	if len(m.GroupVersions) != len(tables) {
-		t.Errorf("%d group versions, %d tables", len(m.GroupVersions), len(tables))
+	usual := 0 // of the tables, besides those of group versions that only other releases have
+	for _, table := range tables {
+		if len(table.Types) > 0 {
+			usual++
+		}
+	}
+	if len(m.GroupVersions) != usual {
+		t.Errorf("%d group versions, %d tables", len(m.GroupVersions), usual)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
-	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -23,12 +22,12 @@ import (
 // openCatalog makes the catalog of the configured versions and resources, and returns its group versions.
 func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	cfg := &s.cfg
-	own, err := cfg.Emulated(cfg.API)
+	own, edition, err := cfg.Emulated(cfg.API)
 	if err != nil {
 		return nil, err
 	}
-	cfg.API = own
-	gates, warnings, err := options.Parse(cfg.FeatureGates)
+	cfg.API, s.edition = own, edition
+	gates, warnings, err := options.Parse(cfg.FeatureGates, edition.Release)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	}
 	s.features = gates
 	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !gates[options.PriorityFairness]
-	groups, builtin, err := cfg.allGroups(gates.On)
+	groups, builtin, err := cfg.allGroups(edition, gates.On)
 	if err != nil {
 		return nil, err
 	}
@@ -50,33 +49,33 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	if cfg.OwnGroupsOnly {
 		config.Apply(builtin, options.EveryServer)
 	}
-	options.DropFutureDeprecations(groups)
+	options.DropFutureDeprecations(groups, edition.Release)
 	if !gates[options.VersionHashes] {
 		options.HideStorageHashes(groups)
 	}
-	s.catalog = catalog.New(groups, &metav1.Table)
+	s.catalog = catalog.New(groups, generated.MetaOf(edition))
 	return groups, checkNeeded(s.catalog.Snapshot())
 }
 
 // allGroups are the built-in group versions with those of the API, in the order of
 // discovery, and the built-in ones alone.
-func (c *Config) allGroups(on func(feature string) bool) (all, builtin []*api.GroupVersion, err error) {
+func (c *Config) allGroups(r *api.Edition, on func(feature string) bool) (all, builtin []*api.GroupVersion, err error) {
 	if c.OwnGroupsOnly && c.API == nil {
 		return nil, nil, errors.New("nothing to serve: set the API of the configuration, or leave OwnGroupsOnly out")
 	}
-	builtin = c.builtinGroups(on)
+	builtin = c.builtinGroups(r, on)
 	all, err = joined(builtin, c.API)
 	return all, builtin, err
 }
 
-// builtinGroups are the group versions of the documents, with the rules that they name.
-func (c *Config) builtinGroups(on func(feature string) bool) []*api.GroupVersion {
+// builtinGroups are the group versions of the documents in a release, with the rules that they name.
+func (c *Config) builtinGroups(r *api.Edition, on func(feature string) bool) []*api.GroupVersion {
 	rules := policy.New(c.Clock)
 	rules.Features = on
 	if c.Seams.Groups != nil {
 		return c.Seams.Groups(rules)
 	}
-	groups := generated.New(rules, conversion.Hooks{})
+	groups := generated.Of(r, rules, conversion.Hooks{})
 	for _, gv := range groups {
 		gv.StoredRules = true
 	}
@@ -102,13 +101,16 @@ func joined(groups []*api.GroupVersion, more *api.API) ([]*api.GroupVersion, err
 	return groups, nil
 }
 
-// documents are the generated OpenAPI documents.
-func (c *Config) documents() []api.Documents {
-	all := []api.Documents{openapi.Documents()}
-	if c.API != nil {
-		all = append(all, c.API.Documents)
+// documents are the generated OpenAPI documents of the releases that are served.
+func (s *Server) documents() []api.Documents {
+	builtin, err := s.edition.Documents(openapi.Documents())
+	if err != nil {
+		s.log.Error("the OpenAPI documents of the release cannot be made, so those of another are published: the binary is broken", "error", err)
 	}
-	return all
+	if s.cfg.API == nil {
+		return []api.Documents{builtin}
+	}
+	return []api.Documents{builtin, s.cfg.API.Documents}
 }
 
 const (

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/controller"
@@ -40,7 +42,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/serve"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
-	"github.com/google/uuid"
 )
 
 // open makes the server, from the disk up to the requests: each part takes those above it.
@@ -165,7 +166,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Main: main, Events: events,
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
-	others := endpoints.New(endpoints.Config{Log: s.log, Documents: cfg.documents(), Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
+	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/index"
@@ -42,6 +43,7 @@ type Server struct {
 	log         *slog.Logger
 	features    options.Gates
 	catalog     *catalog.Catalog
+	edition     *api.Edition         // of the built-in kinds
 	engine      *store.Engine        // the server's own store, or its replica of a shared one
 	sharing     *background.Sharing  // nil for a store of the server's own
 	store       store.Store          // engine or the shared store, with layers

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/encryption"
-	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -164,11 +164,16 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 		return err
 	}
 	defer cipher.Close()
-	groups, _, err := c.allGroups(func(string) bool { return false })
+	own, edition, err := c.Emulated(c.API)
 	if err != nil {
 		return err
 	}
-	snapshot := catalog.New(groups, &metav1.Table).Snapshot()
+	c.API = own
+	groups, _, err := c.allGroups(edition, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	snapshot := catalog.New(groups, generated.MetaOf(edition)).Snapshot()
 	more := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
 		return custom.KindsOfStore(ctx, s, snapshot)
 	}
@@ -182,7 +187,8 @@ func (s *Server) openMetrics() {
 		period = s.cfg.EtcdCountPeriod
 	}
 	s.metrics = metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
-		Objects: s.countObjects, CountsAge: period, Stats: s.engine.Stats, Features: s.features})
+		Objects: s.countObjects, CountsAge: period, Stats: s.engine.Stats, Features: s.features,
+		Release: s.edition.Release})
 	if s.sharing != nil {
 		s.metrics.Add(s.sharing.Figures)
 	}

@@ -45,6 +45,7 @@ type GroupVersion struct {
 	GroupPriority   int                    // order of groups in /apis, higher first (apiregistration's groupPriorityMinimum)
 	VersionPriority int                    // order of versions within the group
 	Preferred       bool                   // the group's preferred version
+	Off             bool                   // not served unless it is turned on
 	Unlisted        bool                   // served, for clients that know it, and not in discovery
 	Table           *schema.Table          // nil where Compile makes it
 	Compile         func() *schema.Table   // makes the table once, when it is first asked for
@@ -79,9 +80,6 @@ func GroupOf(apiVersion string) string {
 	}
 	return ""
 }
-
-// Alpha reports whether the version is an alpha version, which is off unless it is turned on.
-func (g *GroupVersion) Alpha() bool { return strings.Contains(g.Version, "alpha") }
 
 // Prefix is the path under which the group version is served.
 func (g *GroupVersion) Prefix() string {

@@ -12,8 +12,8 @@ import (
 // Invariant: the row that it names is stored in its own version.
 type Conversion struct {
 	Group, Version, Plural string    // of the row of the storage version
-	Storage                *Resource // that row; set by LinkConversions
-	Fills                  bool      // the storage version has defaults that this one may lack; set by LinkConversions
+	Storage                *Resource // that row; set by LinkVersions
+	Fills                  bool      // the storage version has defaults that this one may lack; set by LinkVersions
 	Reread                 bool      // only apiVersion changes, and fields that the other version does not have are left out
 	Same                   bool      // the types are the same: only apiVersion changes, without a plan
 	Remote                 Converter // nil for a conversion by the plans; with it stored objects may be in any version
@@ -70,9 +70,18 @@ func (r *Resource) Storage() *Resource {
 	return r.Conversion.Storage
 }
 
-// LinkConversions links rows to those of their storage versions. groups are all group
-// versions, served or not.
-func LinkConversions(groups []*GroupVersion) {
+// LinkVersions links rows to those of their storage versions, and marks the version of the highest priority of each group.
+// groups are all group versions, served or not.
+func LinkVersions(groups []*GroupVersion) {
+	best := map[string]*GroupVersion{}
+	for _, gv := range groups {
+		if other := best[gv.Group]; other == nil || gv.VersionPriority > other.VersionPriority {
+			best[gv.Group] = gv
+		}
+	}
+	for _, gv := range groups {
+		gv.Preferred = best[gv.Group] == gv
+	}
 	rows := map[[3]string]*Resource{}
 	each := func(visit func(*Resource)) {
 		for _, gv := range groups {

@@ -62,8 +62,8 @@ func Compile(src Source) (*Table, error) {
 	if len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
-	t := ordered(&Table{Group: src.Group, Version: src.Version, Types: c.out, Roots: roots})
-	numberHooks(t)
+	t, _ := ordered(&Table{Group: src.Group, Version: src.Version, Types: c.out, Roots: roots})
+	NumberHooks(t)
 	c.checkDemands(t)
 	if c.causeOrders(t); len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
@@ -136,7 +136,7 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 	return ref
 }
 
-// numberOf stands for a hook until numberHooks numbers it.
+// numberOf stands for a hook until NumberHooks numbers it.
 func numberOf(hook bool) uint16 {
 	if hook {
 		return 1

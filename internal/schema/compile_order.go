@@ -3,9 +3,9 @@ package schema
 import "sort"
 
 // ordered puts the types of a table in the order of a depth-first walk from its
-// roots, and leaves out those that no root reaches.
-func ordered(t *Table) *Table {
-	place := make([]Ref, len(t.Types))
+// roots, and leaves out those that no root reaches. place has the new Ref of each type.
+func ordered(t *Table) (out *Table, place []Ref) {
+	place = make([]Ref, len(t.Types))
 	for i := range place {
 		place[i] = None
 	}
@@ -29,7 +29,7 @@ func ordered(t *Table) *Table {
 			todo = append(todo, from.Elem)
 		}
 	}
-	out := &Table{Group: t.Group, Version: t.Version, Types: types}
+	out = &Table{Group: t.Group, Version: t.Version, Types: types}
 	for i := range types {
 		if elem := types[i].Elem; elem != None {
 			types[i].Elem = place[elem]
@@ -45,24 +45,27 @@ func ordered(t *Table) *Table {
 		}
 	}
 	for _, root := range t.Roots {
-		out.Roots = append(out.Roots, Root{Name: root.Name, Type: place[root.Type]})
+		out.Roots = append(out.Roots, Root{Name: root.Name, Type: place[root.Type], Form: root.Form})
 	}
-	return out
+	return out, place
 }
 
-// numberHooks numbers the hooks of types, each kind of hook in the order of the types'
-// names. Two forms of one type share its hooks.
-func numberHooks(t *Table) {
-	numberHook(t, func(typ *Type) *uint16 { return &typ.Hook })
-	numberHook(t, func(typ *Type) *uint16 { return &typ.Check })
-	numberHook(t, func(typ *Type) *uint16 { return &typ.Skip })
+// NumberHooks numbers the hooks of types, each kind of hook in the order of the types' names. Two forms of one type, and one
+// type in several tables, share their hooks.
+func NumberHooks(tables ...*Table) {
+	for _, of := range []func(*Type) *uint16{func(typ *Type) *uint16 { return &typ.Hook }, func(typ *Type) *uint16 { return &typ.Check },
+		func(typ *Type) *uint16 { return &typ.Skip }} {
+		numberHook(tables, of)
+	}
 }
 
-func numberHook(t *Table, of func(*Type) *uint16) {
+func numberHook(tables []*Table, of func(*Type) *uint16) {
 	var hooked []*Type
-	for i := range t.Types {
-		if *of(&t.Types[i]) != 0 {
-			hooked = append(hooked, &t.Types[i])
+	for _, t := range tables {
+		for i := range t.Types {
+			if *of(&t.Types[i]) != 0 {
+				hooked = append(hooked, &t.Types[i])
+			}
 		}
 	}
 	sort.SliceStable(hooked, func(i, j int) bool { return hooked[i].Name < hooked[j].Name })

@@ -118,6 +118,7 @@ type Table struct {
 type Root struct {
 	Name string // "Pod", "PodSpec"
 	Type Ref
+	Form string // of a kind that is stored: its fingerprint, see Form; "" for others
 }
 
 // Type describes the values of one type. The fields that every walk over an object reads
@@ -230,6 +231,22 @@ type Rules struct {
 
 // Root returns the type declared under that name, or None.
 func (t *Table) Root(name string) Ref {
+	if at := t.root(name); at >= 0 {
+		return t.Roots[at].Type
+	}
+	return None
+}
+
+// FormOf is the fingerprint of the kind declared under that name; "" for kinds that are not stored.
+func (t *Table) FormOf(name string) string {
+	if at := t.root(name); at >= 0 {
+		return t.Roots[at].Form
+	}
+	return ""
+}
+
+// root is the place in Roots of a name, or -1.
+func (t *Table) root(name string) int {
 	lo, hi := 0, len(t.Roots)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -240,9 +257,9 @@ func (t *Table) Root(name string) Ref {
 		}
 	}
 	if lo < len(t.Roots) && t.Roots[lo].Name == name {
-		return t.Roots[lo].Type
+		return lo
 	}
-	return None
+	return -1
 }
 
 // Either reports whether values are objects of type Elem or something else.

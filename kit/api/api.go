@@ -81,8 +81,8 @@ const (
 	EndpointStatus              = api.EndpointStatus
 )
 
-// LinkConversions links rows to those of their storage versions.
-func LinkConversions(groups []*GroupVersion) { api.LinkConversions(groups) }
+// LinkVersions links rows to those of their storage versions, and marks preferred versions.
+func LinkVersions(groups []*GroupVersion) { api.LinkVersions(groups) }
 
 // Pack packs a published document.
 func Pack(text string) Packed { return api.Pack(text) }

@@ -38,7 +38,8 @@ func Start(t testing.TB, change ...func(*server.Config)) *Server {
 	return s
 }
 
-// Release has the server serve a release of an API whose documents have several: Release("fleet.example.com=1.0").
+// Release has the server serve a release: of an API whose documents have several, Release("fleet.example.com=1.0"), or of the
+// built-in kinds, Release("1.33").
 func Release(release string) func(*server.Config) {
 	return func(c *server.Config) { c.EmulatedVersion = append(c.EmulatedVersion, release) }
 }
@@ -51,13 +52,13 @@ func Run(change ...func(*server.Config)) (s *Server, stop func() error, err erro
 	for _, f := range change {
 		f(&config)
 	}
-	own, err := config.Emulated(config.API)
+	own, _, err := config.Emulated(config.API)
 	if err != nil {
 		return nil, nil, err
 	}
 	if own != nil { // alpha versions are off elsewhere; a test of an API is about all of its own
 		for _, gv := range own.Groups() {
-			if gv.Alpha() {
+			if gv.Off {
 				config.RuntimeConfig = append([]string{gv.APIVersion() + "=true"}, config.RuntimeConfig...)
 			}
 		}

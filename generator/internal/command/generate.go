@@ -82,7 +82,7 @@ type emitter = func(*model.Model) ([]emit.File, error)
 func emitters() map[string][]emitter {
 	return map[string][]emitter{
 		"gen":          {ofAllReleases(emit.Types), ofAllReleases(emit.Client), emit.Outside},
-		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI, emit.OtherReleases, editorSchemas},
+		"internal/gen": {emit.Tables, emit.Catalog, emit.PackedOpenAPI, emit.OtherReleases, emit.History, editorSchemas},
 	}
 }
 

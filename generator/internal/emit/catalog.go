@@ -23,15 +23,17 @@ func Catalog(m *model.Model) ([]File, error) {
 		files = append(files, File{path, source})
 		return nil
 	}
-	groups, err := servedGroups(m)
+	groups, err := groupsOfReleases(m)
 	if err != nil {
 		return nil, err
 	}
 	all := struct {
-		Profile model.Profile
-		Groups  []catalogGroup
-		Gated   []gatedFeature
-	}{Profile: m.Profile, Groups: groups, Gated: gatedFeatures(m)}
+		Profile  model.Profile
+		Groups   []catalogGroup
+		Gates    []gate
+		Historic bool
+		Releases model.Releases
+	}{Profile: m.Profile, Groups: groups, Gates: gatesOf(m), Historic: historic(m), Releases: m.Releases}
 	for _, g := range all.Groups {
 		if err := add(g.Dir+"/hooks.go", "hooks.go.tmpl", &g); err != nil {
 			return nil, err
@@ -68,22 +70,8 @@ func servedGroups(m *model.Model) ([]catalogGroup, error) {
 	if err := distinctActions(groups); err != nil {
 		return nil, err
 	}
-	preferVersions(groups)
 	slices.SortStableFunc(groups, discoveryOrder)
 	return groups, nil
-}
-
-// preferVersions marks the version with the highest priority of each group.
-func preferVersions(groups []catalogGroup) {
-	best := map[string]int{}
-	for i, g := range groups {
-		if j, ok := best[g.Group]; !ok || g.VersionPriority > groups[j].VersionPriority {
-			best[g.Group] = i
-		}
-	}
-	for _, i := range best {
-		groups[i].Preferred = true
-	}
 }
 
 // discoveryOrder puts groups of higher priority first, and in a group versions
@@ -98,7 +86,11 @@ type catalogGroup struct {
 	Package    string
 	Outside    bool            // of another module, whose hooks see public types only
 	provided   map[string]bool // methods that this module has for built-in types in tables of another
-	Preferred  bool
+	Historic   bool            // in some release other than in another
+	Hidden     string          // the condition for the releases in which the group version is not in discovery, as Go
+	OffIn      string          // the same for those in which it is off by default
+	In         string          // the condition for the releases that have the group version, as Go; "" for all
+	Rows       []catalogRow
 	Validates  bool // some type or resource has a validate hook
 	Finds      bool // some type has a rule with an expression
 	Expressive bool // some column has an expression
@@ -115,8 +107,6 @@ type hookMethod struct{ Name, Signature, Doc string }
 
 type catalogResource struct {
 	*model.Resource
-	Index        int
-	TypeRef      int
 	VerbSet      string
 	Columns      []catalogColumn
 	Fields       []catalogField
@@ -127,7 +117,6 @@ type catalogResource struct {
 	Check        bool
 	CheckDelete  bool
 	Warn, Status bool
-	Form         string // of the stored objects, see schema.Table.Form
 	HookName     string // the end of the hooks' names
 	Convert      string // Go literal, "" for none
 	Method       string // of the hooks, for an action
@@ -148,19 +137,16 @@ type catalogSubresource struct {
 	model.Subresource
 	VerbSet              string
 	Group, Version, Kind string
-	TypeRef              int
 	Scale                string // Go literal, "" for none
 	Method               string // of the hooks, for an action
 }
 
 func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, error) {
-	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir), Outside: m.Module != "", provided: providedHooks(m, gv.Table)}
+	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir), Outside: m.Module != "", Hidden: strconv.FormatBool(gv.Unlisted),
+		OffIn: strconv.FormatBool(gv.Off), provided: providedHooks(m, gv.Table)}
 	g.addTypeHooks()
-	for i, res := range gv.Resources {
-		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
-		if res.Stored {
-			r.Form = gv.Table.Form(schema.Ref(r.TypeRef))
-		}
+	for _, res := range gv.Resources {
+		r := catalogResource{Resource: res, VerbSet: verbSet(res.Verbs), HookName: res.Kind}
 		if res.StoredAs != nil {
 			r.HookName = res.Kind + "In" + camelDir(gv.Dir)
 			r.Convert = conversionLiteral(res, func(method string) string { return g.adapted("c", "Replace", method) })
@@ -204,21 +190,29 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 		g.Resources = append(g.Resources, r)
 	}
 	g.publish()
+	if err := g.sortMethods(); err != nil {
+		return g, err
+	}
+	return g, g.addRows()
+}
+
+// sortMethods puts the methods of the hooks in order, each once.
+func (g *catalogGroup) sortMethods() error {
 	slices.SortFunc(g.Methods, func(a, b hookMethod) int { return strings.Compare(a.Name, b.Name) })
 	g.Methods = slices.Compact(g.Methods)
 	for i := 1; i < len(g.Methods); i++ {
 		if g.Methods[i].Name == g.Methods[i-1].Name {
-			return g, &schema.Error{Pos: gv.Pos, What: "two hooks are called " + g.Methods[i].Name, Fix: "rename a cell"}
+			return &schema.Error{Pos: g.Pos, What: "two hooks are called " + g.Methods[i].Name, Fix: "rename a cell"}
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // column adds the method of a column, if it needs one.
 func (g *catalogGroup) column(res *model.Resource, c model.Column) catalogColumn {
 	if c.Shows != "" {
 		g.Expressive = true
-		return catalogColumn{Column: c, Method: fmt.Sprintf("expression.NewCell(&Table, %d, %q).Show", g.Table.Root(res.Type.Name), c.Shows)}
+		return catalogColumn{Column: c, Method: fmt.Sprintf("expression.NewCell(gv.Table, gv.Table.Root(%q), %q).Show", res.Type.Name, c.Shows)}
 	}
 	if c.Cell == "" {
 		return catalogColumn{Column: c}
@@ -234,15 +228,15 @@ func (g *catalogGroup) column(res *model.Resource, c model.Column) catalogColumn
 // addTypeHooks adds the hooks that types name.
 func (g *catalogGroup) addTypeHooks() {
 	g.Defaults = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Hook })
-	for _, name := range g.Defaults {
+	for _, name := range known(g.Defaults) {
 		g.method(hookMethod{"Default" + name, "(v document.Value)", "sets the defaults of " + name + " that depend on other fields."})
 	}
 	g.Checks = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Check })
-	for _, name := range g.Checks {
+	for _, name := range known(g.Checks) {
 		g.method(hookMethod{"Validate" + name, "(v document.Value) []api.FieldError", "finds what the schema cannot say of a " + name + ", wherever it is."})
 	}
 	g.Skips = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Skip })
-	for _, name := range g.Skips {
+	for _, name := range known(g.Skips) {
 		g.method(hookMethod{"Skip" + name, "(v document.Value) []string", "names the members that are not validated in a " + name + "."})
 	}
 	g.Validates = len(g.Checks) > 0
@@ -252,24 +246,25 @@ func (g *catalogGroup) addTypeHooks() {
 	})
 }
 
-// hookedTypes lists the names of the types with a hook, in the order of its numbers.
-func hookedTypes(table *schema.Table, number func(*schema.Type) uint16) []string {
-	names := map[int]string{}
+// hookedTypes lists the names of the types with a hook, in the order of its numbers; "" for a number that only other releases
+// have.
+func hookedTypes(table *schema.Table, number func(*schema.Type) uint16) (names []string) {
 	for i := range table.Types {
 		if t := &table.Types[i]; number(t) != 0 {
-			names[int(number(t))-1] = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+			names = append(names, make([]string, max(0, int(number(t))-len(names)))...)
+			names[number(t)-1] = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
 		}
 	}
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = name
-	}
-	return list
+	return names
+}
+
+// known are the names that are not "".
+func known(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 }
 
 func (g *catalogGroup) subresource(of *catalogResource, sub model.Subresource) catalogSubresource {
-	gv := g.GroupVersion
-	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name, TypeRef: int(gv.Table.Root(sub.Type.Name))}
+	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name}
 	s.Group, s.Version = sub.Type.GV.Group, sub.Type.GV.Version
 	if sub.Action != nil {
 		s.Method = g.act(camelName(sub.Name)+of.HookName, of.Resource, &sub)

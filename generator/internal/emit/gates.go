@@ -8,26 +8,63 @@ import (
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
-// gatedFeature is a feature gate with the fields that it drops, for the help.
-type gatedFeature struct{ Gate, Fields string }
+// gate is a feature gate with the fields that it drops, and its stages from release to release.
+type gate struct {
+	Name, Fields string
+	Stages       []gateStage
+}
 
-// gatedFeatures gathers the fields behind gates, by gate. A field that types of
-// several versions have is named once.
-func gatedFeatures(m *model.Model) []gatedFeature {
+// gateStage is a stage of a gate in releases that follow each other, by their places.
+type gateStage struct {
+	First, Last int
+	Stage       string
+	On          bool
+}
+
+// gatesOf gathers the gates of all releases, and the fields behind gates. A field that types of several versions have is named
+// once.
+func gatesOf(m *model.Model) []gate {
+	all := map[string]*gate{}
+	add := func(name string) *gate {
+		if all[name] == nil {
+			all[name] = &gate{Name: name}
+		}
+		return all[name]
+	}
+	for i, of := range inOrder(m) {
+		if of.Promises == nil {
+			continue
+		}
+		for name, g := range of.Promises.Gates {
+			stages := &add(name).Stages
+			if last := len(*stages) - 1; last >= 0 && (*stages)[last] == (gateStage{(*stages)[last].First, i - 1, g.Stage, g.On()}) {
+				(*stages)[last].Last = i
+			} else {
+				*stages = append(*stages, gateStage{i, i, g.Stage, g.On()})
+			}
+		}
+	}
+	for name, fields := range gatedFields(m.Whole()) {
+		slices.Sort(fields)
+		add(name).Fields = strings.Join(slices.Compact(fields), ", ")
+	}
+	out := make([]gate, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, *all[name])
+	}
+	return out
+}
+
+func gatedFields(m *model.Model) map[string][]string {
 	fields := map[string][]string{}
 	for _, gv := range m.GroupVersions {
 		for _, t := range gv.Types {
 			for _, p := range t.Schema.Properties {
-				if gate := p.Schema.FeatureGate; gate != "" {
-					fields[gate] = append(fields[gate], t.Name+"."+p.Name)
+				if name := p.Schema.FeatureGate; name != "" {
+					fields[name] = append(fields[name], t.Name+"."+p.Name)
 				}
 			}
 		}
 	}
-	var out []gatedFeature
-	for _, gate := range slices.Sorted(maps.Keys(fields)) {
-		slices.Sort(fields[gate])
-		out = append(out, gatedFeature{gate, strings.Join(slices.Compact(fields[gate]), ", ")})
-	}
-	return out
+	return fields
 }

@@ -21,8 +21,35 @@ import (
 // /openapi/v3, and the Go package that embeds them. A reference to a type that
 // no document declares is an error with its place.
 func OpenAPI(m *model.Model) ([]File, error) {
-	var files []File
+	files, err := Published(m)
+	if err != nil {
+		return nil, err
+	}
 	var rows []openapiRow
+	for _, f := range files[1:] {
+		rows = append(rows, newOpenapiRow(f.Path, "v3/"+strings.ReplaceAll(f.Path, "/", "__")+".json", f.Data))
+	}
+	slices.SortFunc(rows, func(a, b openapiRow) int { return strings.Compare(a.Path, b.Path) })
+	v2 := files[0].Data
+	binary, err := swaggerBinary(v2)
+	if err != nil {
+		return nil, err
+	}
+	code, err := openapiPackage(rows, newOpenapiRow("", "v2.json", v2), m.Module == "")
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range files[1:] {
+		files[i+1].Path = "openapi/v3/" + strings.ReplaceAll(f.Path, "/", "__") + ".json"
+	}
+	files[0].Path = "openapi/v2.json"
+	return append(files, File{"openapi/v2.pb", binary}, File{"openapi/openapi.go", code}), nil
+}
+
+// Published are the published documents with their paths: first that of the second version, which has none, then those of the
+// third.
+func Published(m *model.Model) ([]File, error) {
+	files := make([]File, 1)
 	all := newPaths(m, version2)
 	if m.Module != "" {
 		all.name(m.Module)
@@ -46,28 +73,14 @@ func OpenAPI(m *model.Model) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := "v3/" + strings.ReplaceAll(part.path, "/", "__") + ".json"
-		files = append(files, File{Path: "openapi/" + name, Data: data})
-		rows = append(rows, newOpenapiRow(part.path, name, data))
+		files = append(files, File{part.path, data})
 	}
 	doc, err := all.document()
 	if err != nil {
 		return nil, err
 	}
-	data, err := writeDocument(doc)
-	if err != nil {
-		return nil, err
-	}
-	binary, err := swaggerBinary(data)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(rows, func(a, b openapiRow) int { return strings.Compare(a.Path, b.Path) })
-	code, err := openapiPackage(rows, newOpenapiRow("", "v2.json", data), m.Module == "")
-	if err != nil {
-		return nil, err
-	}
-	return append(files, File{"openapi/v2.json", data}, File{"openapi/v2.pb", binary}, File{"openapi/openapi.go", code}), nil
+	files[0].Data, err = writeDocument(doc)
+	return files, err
 }
 
 // PackedOpenAPI emits the same with the documents in the form of gzip, of which the binary

@@ -8,8 +8,16 @@ import (
 // security names the scheme that both dialects declare.
 var security = []object{{"BearerToken": []string{}}}
 
-// release is the release of the surface that the documents describe.
-const release = "v1.25.16"
+// usualRelease is the release of the surface that the documents describe where no other is asked for.
+const usualRelease = "v1.25.16"
+
+// publishedRelease is the release in published documents.
+func publishedRelease(m *model.Model) string {
+	if m.Releases.Now == m.Releases.Default {
+		return usualRelease
+	}
+	return "v" + m.Releases.Now + ".0"
+}
 
 // document is the published document that describes the paths added so far.
 func (p *paths) document() (lines, error) {
@@ -87,19 +95,19 @@ func parts(m *model.Model) []part {
 			groups[gv.Group] = true
 			word := groupWord(m.Profile, gv.Group)
 			path := "apis/" + gv.Group
-			out = append(out, part{path, onlyAlpha(m, gv.Group), ownGroup(m, gv), func(p *paths) error {
+			out = append(out, part{path, onlyOff(m, gv.Group), ownGroup(m, gv), func(p *paths) error {
 				return p.discovery("/"+path+"/", "get"+upperFirst(word)+"APIGroup", word, "List the versions of the group.", "APIGroup")
 			}})
 		}
-		out = append(out, part{groupPath(gv)[1:], gv.Stability == "alpha", ownGroup(m, gv), func(p *paths) error { return p.groupVersion(gv) }})
+		out = append(out, part{groupPath(gv)[1:], gv.Off, ownGroup(m, gv), func(p *paths) error { return p.groupVersion(gv) }})
 	}
 	return out
 }
 
-// onlyAlpha reports whether a group has nothing but alpha versions.
-func onlyAlpha(m *model.Model, group string) bool {
+// onlyOff reports whether a group has only versions that are off by default.
+func onlyOff(m *model.Model, group string) bool {
 	return !slices.ContainsFunc(m.GroupVersions, func(gv *model.GroupVersion) bool {
-		return gv.Served && gv.Group == group && gv.Stability != "alpha"
+		return gv.Served && gv.Group == group && !gv.Off
 	})
 }
 
@@ -120,7 +128,7 @@ func (p *paths) groupVersion(gv *model.GroupVersion) error {
 
 func newPaths(m *model.Model, d dialect) *paths {
 	return &paths{components: newComponents(m, d), profile: m.Profile, media: newMediaTypes(m.Profile), out: object{},
-		title: upperFirst(m.Profile.MediaTypeWord), version: release}
+		title: upperFirst(m.Profile.MediaTypeWord), version: publishedRelease(m)}
 }
 
 // name gives the document the name of a group that is not a part of the release.

@@ -17,7 +17,7 @@ import (
 // program does no work at its start for them.
 func Tables(m *model.Model) ([]File, error) {
 	var files []File
-	for _, gv := range m.GroupVersions {
+	for _, gv := range append(slices.Clone(m.GroupVersions), onlyInOthers(m)...) {
 		if gv.BuiltIn {
 			continue
 		}
@@ -30,13 +30,35 @@ func Tables(m *model.Model) ([]File, error) {
 	return files, nil
 }
 
+// onlyInOthers are the group versions that the usual release of the built-in documents lacks, with empty tables.
+func onlyInOthers(m *model.Model) (all []*model.GroupVersion) {
+	if !historic(m) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, of := range inOrder(m) {
+		for _, gv := range of.GroupVersions {
+			has := func(o *model.GroupVersion) bool { return o.Dir == gv.Dir }
+			if !seen[gv.Dir] && !slices.ContainsFunc(m.GroupVersions, has) {
+				all = append(all, &model.GroupVersion{Dir: gv.Dir, Table: &schema.Table{Group: gv.Table.Group, Version: gv.Table.Version}})
+			}
+			seen[gv.Dir] = true
+		}
+	}
+	return all
+}
+
 func tableSource(gv *model.GroupVersion) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\nimport %q\n\n", generatedMark, goPackage(gv.Dir), "github.com/capstan-dev/capstan/internal/schema")
 	fmt.Fprintf(&b, "// Table describes every type that %s reaches.\n", gv.Dir)
 	fmt.Fprintf(&b, "var Table = schema.Table{Group: %q, Version: %q,\nRoots: []schema.Root{\n", gv.Table.Group, gv.Table.Version)
 	for _, r := range gv.Table.Roots {
-		fmt.Fprintf(&b, "{Name: %q, Type: %d},\n", r.Name, r.Type)
+		fmt.Fprintf(&b, "{Name: %q, Type: %d", r.Name, r.Type)
+		if r.Form != "" {
+			fmt.Fprintf(&b, ", Form: %q", r.Form)
+		}
+		b.WriteString("},\n")
 	}
 	b.WriteString("},\n")
 	if gv.Table.Outdated {

@@ -13,12 +13,8 @@ var peopleTemplates embed.FS
 
 // executeGo runs one of the templates and formats the Go source that it gives.
 func executeGo(name string, data any) ([]byte, error) {
-	t, err := template.ParseFS(peopleTemplates, "templates/"+name)
+	b, err := execute(name, data)
 	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, data); err != nil {
 		return nil, err
 	}
 	source, err := format.Source(b.Bytes())
@@ -26,4 +22,14 @@ func executeGo(name string, data any) ([]byte, error) {
 		return nil, fmt.Errorf("template %s gives Go that does not parse: %w", name, err)
 	}
 	return source, nil
+}
+
+// execute runs one of the templates.
+func execute(name string, data any) (*bytes.Buffer, error) {
+	t, err := template.ParseFS(peopleTemplates, "templates/"+name)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	return &b, t.Execute(&b, data)
 }

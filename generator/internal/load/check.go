@@ -107,7 +107,7 @@ func (d *documents) checkList(s *schema.Schema, in *model.Type) {
 	for _, name := range s.ListMapKeys {
 		key(name, "x-cluster-list-map-keys", "list key")
 		if p := propertyOf(element, name); p != nil && !element.Publishes(name) && !element.Enforces(name) && p.Schema.Default == nil &&
-			p.Schema.Missing != "by-rules" && d.scalar(d.target(p.Schema, in), in) {
+			p.Schema.Missing != "by-rules" && d.scalar(d.target(p.Schema, in), in) && !slices.ContainsFunc(s.ListMapKeys, element.Publishes) {
 			d.failOf(model.OfListType, d.at(s, "x-cluster-list-map-keys"), "make it required there, or give it a default",
 				"the list key %q is optional in the elements: those without it could not be told apart", name)
 		}

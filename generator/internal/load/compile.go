@@ -2,7 +2,9 @@ package load
 
 import (
 	"errors"
+	"slices"
 
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -44,6 +46,30 @@ func (d *documents) compile() {
 		table, err := schema.Compile(src)
 		gv.Table = table
 		d.take(err)
+		noteForms(gv)
+	}
+}
+
+// noteForms gives the roots of stored kinds their fingerprints.
+func noteForms(gv *model.GroupVersion) {
+	for i := range gv.Resources {
+		if res := gv.Resources[i]; res.Stored && gv.Table != nil {
+			at := slices.IndexFunc(gv.Table.Roots, func(r schema.Root) bool { return r.Name == res.Type.Name })
+			gv.Table.Roots[at].Form = gv.Table.Form(gv.Table.Roots[at].Type)
+		}
+	}
+}
+
+// shareHooks gives the hooks of types one number in the tables of all releases: their place among the hooks of all, by name.
+func shareHooks(models []*model.Model) {
+	byDir := map[string][]*schema.Table{}
+	for _, m := range models {
+		for _, gv := range m.GroupVersions {
+			byDir[gv.Dir] = append(byDir[gv.Dir], gv.Table)
+		}
+	}
+	for _, tables := range byDir {
+		schema.NumberHooks(tables...)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestReadersHaveTheKeysOfTheForms(t *testing.T) {
 		"schema/$defs/schema": schemaKeys, "schema/$defs/restriction": d.restrictionFields(n, &schema.Schema{}),
 		"schema/$defs/schema/properties/x-cluster-references": d.referenceKeys(&schema.References{}),
 		"schema/$defs/rule": d.demandKeys(&schema.Demand{}), "schema/$defs/test": d.testKeys(&schema.Test{}),
-		"version/$defs/document": d.documentKeys(gv), "version/$defs/group": d.groupKeys(gv, &listed),
+		"version/$defs/document": d.documentKeys(gv), "version/$defs/group": d.groupKeys(gv, &listed, &listed),
 		"version/$defs/resource":                       d.resourceKeys(res, &resourceText{}),
 		"version/$defs/resource/properties/deprecated": d.deprecatedKeys(res), "version/$defs/resource/properties/graceful": d.gracefulKeys(&model.Grace{}),
 		"version/$defs/subresource": d.subresourceKeys(sub, gv, new(string)), "version/$defs/action": d.actionKeys(&model.Action{}, new(string)), "version/$defs/column": d.columnKeys(&model.Column{}),

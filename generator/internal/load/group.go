@@ -35,9 +35,9 @@ func (d *documents) groupFile(name string, n node, text []byte) {
 }
 
 func (d *documents) groupBlock(n node, gv *model.GroupVersion) {
-	listed := true
-	d.object(n, d.groupKeys(gv, &listed))
-	gv.Unlisted = !listed
+	listed, on := true, stabilityOf(gv.Version) != "alpha"
+	d.object(n, d.groupKeys(gv, &listed, &on))
+	gv.Unlisted, gv.Off = !listed, !on
 	gv.Stability = cmp.Or(gv.Stability, stabilityOf(gv.Version))
 	folder, _, _ := strings.Cut(gv.Dir, "/")
 	switch {
@@ -65,9 +65,9 @@ func (d *documents) documentKeys(gv *model.GroupVersion) map[string]func(node) {
 	}
 }
 
-func (d *documents) groupKeys(gv *model.GroupVersion, listed *bool) map[string]func(node) {
+func (d *documents) groupKeys(gv *model.GroupVersion, listed, on *bool) map[string]func(node) {
 	return map[string]func(node){
-		"listed": d.boolean(listed), "imported": d.boolean(&gv.Imported), "name": d.text(&gv.Group), "stability": d.text(&gv.Stability),
+		"listed": d.boolean(listed), "onByDefault": d.boolean(on), "imported": d.boolean(&gv.Imported), "name": d.text(&gv.Group), "stability": d.text(&gv.Stability),
 		"lifecycle":     d.readLifecycle(&gv.Lifecycle),
 		"groupPriority": d.integer(&gv.GroupPriority), "versionPriority": d.integer(&gv.VersionPriority),
 	}

@@ -58,6 +58,9 @@ func otherReleases(root string, m *model.Model) error {
 	if m.Every, err = d.finish(); err != nil {
 		return fmt.Errorf("with the parts of all releases:\n%w", err)
 	}
+	if m.Module == "" {
+		shareHooks(append([]*model.Model{m}, m.Others...))
+	}
 	return nil
 }
 

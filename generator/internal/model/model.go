@@ -71,6 +71,7 @@ type GroupVersion struct {
 	GroupPriority   int
 	VersionPriority int
 	Served          bool // has an openapi document
+	Off             bool // not served unless an operator turns it on
 	Unlisted        bool // not in discovery unless an operator turns it on
 	Imported        bool // names and types were those of another API before
 	Lifecycle       schema.Lifecycle

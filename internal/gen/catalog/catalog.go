@@ -32,6 +32,7 @@ import (
 	nodev1 "github.com/capstan-dev/capstan/internal/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/internal/gen/policy/v1"
 	rbacauthorizationv1 "github.com/capstan-dev/capstan/internal/gen/rbac.authorization/v1"
+	"github.com/capstan-dev/capstan/internal/gen/releases"
 	schedulingv1 "github.com/capstan-dev/capstan/internal/gen/scheduling/v1"
 	storagev1 "github.com/capstan-dev/capstan/internal/gen/storage/v1"
 	storagev1beta1 "github.com/capstan-dev/capstan/internal/gen/storage/v1beta1"
@@ -82,46 +83,58 @@ type Conversions interface {
 	flowcontrolapiserverv1beta3.Conversions
 }
 
-// New makes the catalog, in the order of discovery: the first version of a
+// New makes the catalog of the usual release, in the order of discovery: the first version of a
 // group is its preferred one.
 func New(h Hooks, c Conversions) []*api.GroupVersion {
-	groups := []*api.GroupVersion{
-		corev1.New(h),
-		apiregistrationv1.New(h),
-		appsv1.New(h),
-		eventsv1.New(h, c),
-		authenticationv1.New(h),
-		authenticationv1beta1.New(h),
-		authenticationv1alpha1.New(h),
-		authorizationv1.New(h),
-		autoscalingv2.New(h),
-		autoscalingv1.New(h, c),
-		autoscalingv2beta2.New(h),
-		batchv1.New(h),
-		certificatesv1.New(h),
-		networkingv1.New(h),
-		networkingv1alpha1.New(h),
-		policyv1.New(h),
-		rbacauthorizationv1.New(h),
-		storagev1.New(h),
-		storagev1beta1.New(h),
-		admissionregistrationv1.New(h),
-		apiextensionsv1.New(h),
-		schedulingv1.New(h),
-		coordinationv1.New(h),
-		nodev1.New(h),
-		discoveryv1.New(h),
-		flowcontrolapiserverv1.New(h, c),
-		flowcontrolapiserverv1beta3.New(h, c),
-		flowcontrolapiserverv1beta2.New(h),
-		flowcontrolapiserverv1beta1.New(h),
-		internalapiserverv1alpha1.New(h),
+	usual, err := Edition("")
+	if err != nil {
+		panic(err) // the usual release is a part of the program
 	}
-	api.LinkConversions(groups)
+	return Of(usual, h, c)
+}
+
+// Edition is a release, "" for the usual one. The error names the releases.
+func Edition(release string) (*api.Edition, error) { return releases.History().At(release, Tables()) }
+
+// Of makes the catalog of a release, in the order of New.
+func Of(r *api.Edition, h Hooks, c Conversions) (groups []*api.GroupVersion) {
+	groups = append(groups, corev1.New(h, r))
+	groups = append(groups, apiregistrationv1.New(h, r))
+	groups = append(groups, appsv1.New(h, r))
+	groups = append(groups, eventsv1.New(h, c, r))
+	groups = append(groups, authenticationv1.New(h, r))
+	groups = append(groups, authenticationv1beta1.New(h, r))
+	groups = append(groups, authenticationv1alpha1.New(h, r))
+	groups = append(groups, authorizationv1.New(h, r))
+	groups = append(groups, autoscalingv2.New(h, r))
+	groups = append(groups, autoscalingv1.New(h, c, r))
+	if r.In("1.25", "1.25") {
+		groups = append(groups, autoscalingv2beta2.New(h, r))
+	}
+	groups = append(groups, batchv1.New(h, r))
+	groups = append(groups, certificatesv1.New(h, r))
+	groups = append(groups, networkingv1.New(h, r))
+	groups = append(groups, networkingv1alpha1.New(h, r))
+	groups = append(groups, policyv1.New(h, r))
+	groups = append(groups, rbacauthorizationv1.New(h, r))
+	groups = append(groups, storagev1.New(h, r))
+	groups = append(groups, storagev1beta1.New(h, r))
+	groups = append(groups, admissionregistrationv1.New(h, r))
+	groups = append(groups, apiextensionsv1.New(h, r))
+	groups = append(groups, schedulingv1.New(h, r))
+	groups = append(groups, coordinationv1.New(h, r))
+	groups = append(groups, nodev1.New(h, r))
+	groups = append(groups, discoveryv1.New(h, r))
+	groups = append(groups, flowcontrolapiserverv1.New(h, c, r))
+	groups = append(groups, flowcontrolapiserverv1beta3.New(h, c, r))
+	groups = append(groups, flowcontrolapiserverv1beta2.New(h, r))
+	groups = append(groups, flowcontrolapiserverv1beta1.New(h, r))
+	groups = append(groups, internalapiserverv1alpha1.New(h, r))
+	api.LinkVersions(groups)
 	return groups
 }
 
-// Tables are the tables of all group versions, by the folders of their documents.
+// Tables are the tables of all group versions in the usual release, by the folders of their documents.
 func Tables() map[string]*schema.Table {
 	return map[string]*schema.Table{
 		"meta/v1":                       &metav1.Table,
@@ -160,3 +173,6 @@ func Tables() map[string]*schema.Table {
 
 // Meta is the table of the types that all groups share: options, Status, lists.
 func Meta() *schema.Table { return &metav1.Table }
+
+// MetaOf is Meta in a release.
+func MetaOf(r *api.Edition) *schema.Table { return r.Table("meta/v1", &metav1.Table) }

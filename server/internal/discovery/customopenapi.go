@@ -62,18 +62,19 @@ type model struct {
 	refs     string // the beginning of references to schemas
 }
 
-// NewCustomOpenAPI returns a CustomOpenAPI with generated documents. Their paths that are
-// off are left out; off is nil when none is.
-func NewCustomOpenAPI(off func(path string) bool, sources ...api.Documents) *CustomOpenAPI {
+// NewCustomOpenAPI returns a CustomOpenAPI with generated documents, which generated makes when the first is asked for. Their
+// paths that are off are left out; off is nil when none is.
+func NewCustomOpenAPI(off func(path string) bool, generated func() []api.Documents) *CustomOpenAPI {
+	generated = sync.OnceValue(generated)
 	return &CustomOpenAPI{
-		sources: sync.OnceValue(func() []api.Documents { return allNarrowed(sources, off) }),
+		sources: sync.OnceValue(func() []api.Documents { return allNarrowed(generated(), off) }),
 		second: sync.OnceValue(func() *model {
-			d := unpackedNode(sources[0].V2.JSON)
+			d := unpackedNode(generated()[0].V2.JSON)
 			schemas, _ := d["definitions"].(node)
 			return newModel(d, schemas, "#/definitions/")
 		}),
 		third: sync.OnceValue(func() *model {
-			for _, doc := range sources[0].V3 {
+			for _, doc := range generated()[0].V3 {
 				if doc.Path == "apis/apps/v1" {
 					d := unpackedNode(doc.JSON)
 					components, _ := d["components"].(node)

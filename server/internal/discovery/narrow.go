@@ -18,7 +18,7 @@ import (
 func Off(snapshot *catalog.Snapshot) func(path string) bool {
 	some := false
 	for t := range snapshot.Types() {
-		some = some || slices.ContainsFunc(t.Rows, func(row *catalog.Row) bool { return row.Off && !row.GV.Alpha() })
+		some = some || slices.ContainsFunc(t.Rows, func(row *catalog.Row) bool { return row.Off && !row.GV.Off })
 	}
 	if !some {
 		return nil

@@ -116,15 +116,15 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 	if len(remotes) > 0 {
 		hash.Write([]byte(remoteHash))
 	}
-	packed, form, join := doc.JSON, "v2 ", splice
+	first, form, join := c.generatedText(doc.Hash, doc.JSON), "v2 ", splice
 	if binary {
-		packed, form, join = doc.Binary, "v2 binary ", appendParts
+		first, form, join = c.binaryText(doc), "v2 binary ", appendParts
 	}
 	if len(custom) == 0 && len(remotes) == 0 && len(sources) == 1 {
-		return c.generatedText(doc.Hash, packed)
+		return first
 	}
 	return Text{Hash: strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), Parts: func() ([][]byte, error) {
-		text, err := c.unpacked(packed)
+		text, err := first.Parts()
 		if err != nil {
 			return nil, err
 		}

@@ -192,7 +192,7 @@ func (x *Endpoints) Version(r *request.Request) error {
 		refused.HasDetails = true
 		return refused
 	}
-	body, err := json.MarshalIndent(discovery.Release(), "", "  ")
+	body, err := json.MarshalIndent(discovery.Release(x.cfg.Release), "", "  ")
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,9 @@ type Config struct {
 	ServiceAccountMaxTokenExpiration time.Duration // 0 for no bound
 	KeepTokenExpiration              bool          // see authn.Settings
 	DecodeLimits                     document.Limits
-	Documents                        []api.Documents // generated; those of the built-in resources first
+	// Documents makes the generated ones, those of the built-in resources first, when the first is asked for.
+	Documents func() []api.Documents
+	Release   string // of the built-in kinds: "1.25"
 
 	Env      *request.Env
 	Verbs    *verbs.Verbs
@@ -76,7 +78,7 @@ type Endpoints struct {
 
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
-	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Documents...), log: cfg.Log,
+	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Documents), log: cfg.Log,
 		decodeLimits: cfg.DecodeLimits, env: cfg.Env, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
 		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents,
 		metrics: cfg.Metrics, health: cfg.Health, extensions: cfg.Extensions}

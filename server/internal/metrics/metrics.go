@@ -81,6 +81,7 @@ type Sources struct {
 	CountsAge time.Duration
 	Stats     func() store.Stats
 	Features  options.Gates
+	Release   string // of the built-in kinds: "1.25"
 }
 
 // New makes the metrics of one server.
@@ -124,12 +125,12 @@ func New(from Sources) *Metrics {
 			func() float64 { return float64(count()) })
 	}
 	m.registry.MustRegister(m.requests, m.durations, derivedDurations{m.durations}, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated,
-		m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
+		m.Extensions.unavailable, m.Extensions.turned, buildFigure(from.Release),
 		m.Audit.events, m.Audit.refused, m.Audit.failed, m.Audit.levels,
 		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
 		m.Admission, m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
-		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
+		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features, from.Release),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.Policies.all()...)
 	return m
@@ -145,10 +146,10 @@ func (m *Metrics) Count(name, help string, value *atomic.Int64) {
 
 // featureFigures reports for each gate with an effect whether it is on, as later releases
 // of kube-apiserver do.
-func featureFigures(on options.Gates) prometheus.Collector {
+func featureFigures(on options.Gates, release string) prometheus.Collector {
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "1 for a feature that is on, 0 for one that is off."}, []string{"name", "stage"})
-	for name, stage := range options.Effective() {
+	for name, stage := range options.Effective(release) {
 		value := 0.0
 		if on[name] {
 			value = 1
@@ -250,8 +251,8 @@ func (m *Metrics) EventsOf(res *catalog.Row) Events {
 }
 
 // buildFigure names this binary by its labels.
-func buildFigure() prometheus.Collector {
-	info := discovery.Release()
+func buildFigure(release string) prometheus.Collector {
+	info := discovery.Release(release)
 	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_build_info",
 		Help: "1, with the release that is served and what the server was built of and by."},
 		[]string{"build_date", "compiler", "git_commit", "git_tree_state", "git_version", "go_version", "major", "minor", "platform"})

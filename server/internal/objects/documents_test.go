@@ -43,7 +43,7 @@ func serve(c *server.Config, changes ...func(*documents)) {
 				gv.Resources[i].Form = gv.Table.Form(gv.Resources[i].Type)
 			}
 		}
-		api.LinkConversions(d.groups)
+		api.LinkVersions(d.groups)
 		return d.groups
 	})
 }

@@ -18,7 +18,7 @@ type Config struct {
 // Validate reports the first mistake, or nil. It cannot check RuntimeConfig, which depends
 // on the catalog.
 func (c *Config) Validate() error {
-	if _, _, err := Parse(c.FeatureGates); err != nil {
+	if _, _, err := Parse(c.FeatureGates, c.kube()); err != nil {
 		return err
 	}
 	return CheckHiddenMetrics(c.ShowHiddenMetricsForVersion)

@@ -5,36 +5,49 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	builtin "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // builtinComponent stands for the built-in kinds in the releases to serve, as in kube-apiserver.
 const builtinComponent = "kube"
 
-// Emulated is an API in the release to serve; nil for none. Objects that were stored under another release are
-// shown, and written, as this one has them. The error names the flag to correct.
-func (c *Config) Emulated(all *api.API) (*api.API, error) {
-	own := all
+// Emulated is an API in the release to serve, nil for none, and that of the built-in kinds. Objects that were stored under
+// another release are shown, and written, as this one has them. The error names the flag to correct.
+func (c *Config) Emulated(all *api.API) (own *api.API, edition *api.Edition, err error) {
+	own = all
 	for _, one := range c.EmulatedVersion {
 		component, release, named := strings.Cut(one, "=")
 		if !named {
 			component, release = builtinComponent, one
 		}
 		switch {
-		case component == builtinComponent:
-			if builtin := discovery.Major + "." + discovery.Minor; release != builtin {
-				return nil, fmt.Errorf("--emulated-version %s: the built-in kinds are served as in %s; drop the flag", one, builtin)
-			}
+		case component == builtinComponent: // see kube
 		case all == nil || !hasGroup(all, component):
-			return nil, fmt.Errorf("--emulated-version %s: this server has no API with the group %s; name a group of its documents", one, component)
+			return nil, nil, fmt.Errorf("--emulated-version %s: this server has no API with the group %s; name a group of its documents", one, component)
 		default:
-			var err error
 			if own, err = all.At(release); err != nil {
-				return nil, fmt.Errorf("--emulated-version %s: %w", one, err)
+				return nil, nil, fmt.Errorf("--emulated-version %s: %w", one, err)
 			}
 		}
 	}
-	return own, nil
+	if edition, err = builtin.Edition(c.kube()); err != nil {
+		return nil, nil, fmt.Errorf("--emulated-version %s: %w", c.kube(), err)
+	}
+	return own, edition, nil
+}
+
+// kube is the release of the built-in kinds.
+func (c *Config) kube() string {
+	release := discovery.Usual
+	for _, one := range c.EmulatedVersion {
+		if component, of, named := strings.Cut(one, "="); !named {
+			release = one
+		} else if component == builtinComponent {
+			release = of
+		}
+	}
+	return release
 }
 
 // hasGroup reports whether an API has a group in some release.

@@ -30,13 +30,11 @@ var stageNames = [...]string{alpha: "ALPHA", beta: "BETA", stable: "GA", depreca
 // feature is a feature with a gate.
 type feature struct {
 	stage stage
-	off   bool // by default, against the rule of its stage
+	on    bool // by default
+	ended bool // of an earlier release: the gate cannot be set any more
 	// does describes the effect of the gate here; "" when it has none.
 	does string
 }
-
-// initially reports whether a feature is on by default.
-func (f feature) initially() bool { return (f.stage == beta || f.stage == stable) && !f.off }
 
 // Features that the server's code checks.
 const (
@@ -56,11 +54,11 @@ type Gates map[string]bool
 // On reports whether a feature is on. An unknown one is off.
 func (f Gates) On(name string) bool { return f[name] }
 
-// Effective are the gates that have an effect, each with the name of its stage.
-func Effective() iter.Seq2[string, string] {
+// Effective are the gates of a release that have an effect, each with the name of its stage.
+func Effective(release string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for name, f := range knownFeatures {
-			if f.does != "" && !yield(name, stageNames[f.stage]) {
+		for name, f := range featuresOf(release) {
+			if !f.ended && f.does != "" && !yield(name, stageNames[f.stage]) {
 				return
 			}
 		}
@@ -79,15 +77,15 @@ func (f Gates) MarkGated(groups []*api.GroupVersion) {
 }
 
 // Parse reads <name>=true or =false; a later one of a name wins, and a name wins over
-// AllAlpha and AllBeta. warnings are for the operator.
-func Parse(pairs []string) (f Gates, warnings []string, err error) {
-	asked := map[string]bool{}
+// AllAlpha and AllBeta. The gates are those of a release. warnings are for the operator.
+func Parse(pairs []string, release string) (f Gates, warnings []string, err error) {
+	all, asked := featuresOf(release), map[string]bool{}
 	var errs []error
 	for _, pair := range pairs {
 		if pair = strings.TrimSpace(pair); pair == "" {
 			continue
 		}
-		name, value, err := cutFeature(pair)
+		name, value, err := all.cut(pair)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--feature-gates %s: %w", pair, err))
 			continue
@@ -95,12 +93,12 @@ func Parse(pairs []string) (f Gates, warnings []string, err error) {
 		asked[name] = value
 	}
 	f = Gates{}
-	for name, known := range knownFeatures {
-		on := known.initially()
-		if v, set := asked[allAlpha]; set && known.stage == alpha {
+	for name, known := range all {
+		on := known.on
+		if v, set := asked[allAlpha]; set && known.stage == alpha && !known.ended {
 			on = v
 		}
-		if v, set := asked[allBeta]; set && known.stage == beta {
+		if v, set := asked[allBeta]; set && known.stage == beta && !known.ended {
 			on = v
 		}
 		if v, set := asked[name]; set {
@@ -110,7 +108,7 @@ func Parse(pairs []string) (f Gates, warnings []string, err error) {
 	}
 	var idle []string
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		known, ok := knownFeatures[name]
+		known, ok := all[name]
 		switch {
 		case !ok: // for many, none of which have an effect
 			if name == allAlpha && asked[name] {
@@ -120,7 +118,7 @@ func Parse(pairs []string) (f Gates, warnings []string, err error) {
 			warnings = append(warnings, fmt.Sprintf("the feature gate %s is of a stable feature, which is always on: a later release will not know it; leave it out", name))
 		case known.stage == deprecated:
 			warnings = append(warnings, fmt.Sprintf("the feature gate %s is deprecated: a later release will not know it; leave it out", name))
-		case known.does == "" && asked[name] != known.initially():
+		case known.does == "" && asked[name] != known.on:
 			idle = append(idle, name)
 		}
 	}
@@ -130,13 +128,13 @@ func Parse(pairs []string) (f Gates, warnings []string, err error) {
 	return f, warnings, errors.Join(errs...)
 }
 
-// cutFeature reads one gate and checks that it can be set so.
-func cutFeature(pair string) (name string, value bool, err error) {
+// cut reads one gate and checks that it can be set so.
+func (all features) cut(pair string) (name string, value bool, err error) {
 	name, text, given := strings.Cut(pair, "=")
 	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
-	known, ok := knownFeatures[name]
-	if !ok && name != allAlpha && name != allBeta {
-		if nearest := nearestFeature(name); nearest != "" {
+	known, ok := all[name]
+	if ok = ok && !known.ended; !ok && name != allAlpha && name != allBeta {
+		if nearest := all.nearest(name); nearest != "" {
 			return "", false, fmt.Errorf("there is no feature gate %s; did you mean %s?", name, nearest)
 		}
 		return "", false, fmt.Errorf("there is no feature gate %s; see --help", name)
@@ -153,23 +151,27 @@ func cutFeature(pair string) (name string, value bool, err error) {
 	return name, value, nil
 }
 
-// nearestFeature is the existing gate with the most similar name; "" when none is
+// nearest is the existing gate with the most similar name; "" when none is
 // similar.
-func nearestFeature(name string) string {
+func (all features) nearest(name string) string {
 	lower := map[string]string{}
-	for _, known := range append(slices.Sorted(maps.Keys(knownFeatures)), allAlpha, allBeta) {
+	for _, known := range append(slices.Sorted(maps.Keys(all)), allAlpha, allBeta) {
+		if all[known].ended {
+			continue
+		}
 		lower[strings.ToLower(known)] = known
 	}
 	return lower[suggest.Nearest(strings.ToLower(name), slices.Values(slices.Sorted(maps.Keys(lower))))]
 }
 
-// Help lists the gates that have an effect, for the help.
+// Help lists the gates of the usual release that have an effect, for the help.
 func Help() string {
 	var text strings.Builder
 	text.WriteString("features to turn on or off, <name>=true or =false with commas between; the others of kube-apiserver 1.25 are accepted. AllAlpha and AllBeta stand for all of a stage")
-	for _, name := range slices.Sorted(maps.Keys(knownFeatures)) {
-		if f := knownFeatures[name]; f.does != "" && f.stage != stable {
-			fmt.Fprintf(&text, "\n%s (%s, %v): %s", name, stageNames[f.stage], f.initially(), f.does)
+	all := featuresOf(discovery.Usual)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if f := all[name]; f.does != "" && f.stage != stable {
+			fmt.Fprintf(&text, "\n%s (%s, %v): %s", name, stageNames[f.stage], f.on, f.does)
 		}
 	}
 	return text.String()
@@ -178,7 +180,8 @@ func Help() string {
 // CheckHiddenMetrics checks --show-hidden-metrics-for-version: only metrics hidden since
 // the previous release can be shown again.
 func CheckHiddenMetrics(version string) error {
-	previous := discovery.Major + "." + strconv.Itoa(minorOf(discovery.Major+"."+discovery.Minor)-1)
+	major, _, _ := strings.Cut(discovery.Usual, ".")
+	previous := major + "." + strconv.Itoa(minorOf(discovery.Usual)-1)
 	if version == "" || version == previous {
 		return nil
 	}

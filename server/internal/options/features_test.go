@@ -1,14 +1,11 @@
 package options
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/capstan-dev/capstan/internal/gen/gates"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 func TestFeatures(t *testing.T) {
@@ -30,7 +27,7 @@ func TestFeatures(t *testing.T) {
 		{"StorageVersionAPI=true", "StorageVersionAPI", "no effect on this server: StorageVersionAPI"},
 		{"StorageVersionAPI=false", "-StorageVersionAPI", ""},
 	} {
-		f, warnings, err := Parse(strings.Split(c.gates, ","))
+		f, warnings, err := Parse(strings.Split(c.gates, ","), discovery.Usual)
 		if err != nil {
 			t.Errorf("%q: %v", c.gates, err)
 		}
@@ -59,7 +56,7 @@ func TestFeatureMistakes(t *testing.T) {
 		"=true":                   "there is no feature gate ; see --help",
 		"TokenRequest=false,X1=1": "there is no feature gate X1",
 	} {
-		if _, _, err := Parse(strings.Split(gates, ",")); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--feature-gates ") {
+		if _, _, err := Parse(strings.Split(gates, ","), discovery.Usual); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--feature-gates ") {
 			t.Errorf("%s: %v, want %s", gates, err, want)
 		}
 	}
@@ -68,12 +65,12 @@ func TestFeatureMistakes(t *testing.T) {
 // The gates of the specification's table, with the stage given there.
 func TestFeaturesOfTheSpecification(t *testing.T) {
 	for name := range strings.FieldsSeq("ServerSideApply DryRun WatchBookmark EfficientWatchResumption WarningHeaders BoundServiceAccountTokenVolume TokenRequest CSRDuration RemoveSelfLink") {
-		if f, ok := knownFeatures[name]; !ok || f.stage != stable {
+		if f, ok := featuresOf(discovery.Usual)[name]; !ok || f.stage != stable {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
 	for _, name := range []string{ListChunking, FieldValidation} {
-		if f := knownFeatures[name]; f.stage != beta || !f.initially() || f.does == "" {
+		if f := featuresOf(discovery.Usual)[name]; f.stage != beta || !f.on || f.does == "" {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
@@ -82,42 +79,12 @@ func TestFeaturesOfTheSpecification(t *testing.T) {
 	}
 }
 
-// Every gate in the documents exists, and the help describes it.
+// Every field of a gate in the documents is in the help of the gate, unless the gate is of a later release.
 func TestFeaturesOfTheDocuments(t *testing.T) {
+	usual := featuresOf(discovery.Usual)
 	for name, fields := range gates.Fields() {
-		if !strings.Contains(alphaFeatures+betaFeatures+betaOffFeatures+deprecatedFeatures, name) {
-			t.Errorf("the documents name the gate %s, which does not exist", name)
-		}
-		if !strings.Contains(Help(), "\n"+name+" ") || !strings.Contains(Help(), fields) {
+		if _, ok := usual[name]; ok && (!strings.Contains(Help(), "\n"+name+" ") || !strings.Contains(Help(), fields)) {
 			t.Errorf("the help does not say what %s does", name)
 		}
-	}
-}
-
-// The gates are those of openapi/promises.yaml, from which the gate of the documents sees
-// when one goes or is off.
-func TestFeaturesAreAsPromised(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "openapi", "promises.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var promised struct {
-		FeatureGates map[string]struct {
-			Stage   string
-			Enabled *bool
-		}
-	}
-	if err := yaml.Unmarshal(text, &promised); err != nil {
-		t.Fatal(err)
-	}
-	stages := [...]string{alpha: "alpha", beta: "beta", stable: "stable", deprecated: "deprecated"}
-	for name, f := range knownFeatures {
-		p, ok := promised.FeatureGates[name]
-		if delete(promised.FeatureGates, name); !ok || p.Stage != stages[f.stage] || (p.Enabled != nil) != f.off {
-			t.Errorf("openapi/promises.yaml says stage %s of %s, write {stage: %s}, with enabled: false if off: %t", p.Stage, name, stages[f.stage], f.off)
-		}
-	}
-	for name := range promised.FeatureGates {
-		t.Errorf("openapi/promises.yaml names the gate %s, which does not exist", name)
 	}
 }

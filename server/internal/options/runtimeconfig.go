@@ -9,13 +9,12 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // The group versions and resources that are served are decided at the start, by
 // --runtime-config. From the weakest to the strongest:
 //
-//	alpha versions are off, all others on, some of them not in discovery
+//	alpha versions, and beta versions from 1.24 on, are off; all others are on, some of them not in discovery
 //	api/all, api/ga, api/beta, api/alpha    versions of a stability
 //	<group>/<version>, v1                   one version, with all its resources
 //	<group>/<version>/<resource>            one resource, also of a version that is off
@@ -125,7 +124,7 @@ func (c RuntimeConfig) Apply(groups []*api.GroupVersion, base RuntimeConfig) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
-			res.Off = gv.Alpha()
+			res.Off = gv.Off
 			for _, settings := range []RuntimeConfig{base, c} {
 				if on, set := settings.of(gv, res.Plural); set {
 					res.Off = !on
@@ -153,11 +152,11 @@ func (c RuntimeConfig) of(gv *api.GroupVersion, plural string) (on, set bool) {
 	return on, set
 }
 
-// DropFutureDeprecations removes deprecations that begin in a later release than ours.
-func DropFutureDeprecations(groups []*api.GroupVersion) {
+// DropFutureDeprecations removes deprecations that begin in a later release than the one that is served.
+func DropFutureDeprecations(groups []*api.GroupVersion, release string) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
-			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(discovery.Major+"."+discovery.Minor) {
+			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(release) {
 				gv.Resources[i].Deprecated = nil
 			}
 		}

@@ -143,7 +143,7 @@ func (h *Handler) turnedOff(a *catalog.Address) string {
 		return ""
 	}
 	setting := row.GV.APIVersion()
-	if !row.GV.Alpha() {
+	if !row.GV.Off {
 		setting += "/" + row.Plural
 	}
 	return fmt.Sprintf("%s of %s is off on this server; --runtime-config=%s=true turns it on", row.Plural, row.GV.APIVersion(), setting)

@@ -37,7 +37,7 @@ var groups = []group{
 	{"state", "rows and stored objects", 7, 0, 4,
 		in(rooms, "stored", "live", "catalog")},
 	{"generated", "from the documents", 7, 4, 8,
-		in(engines, "gen/catalog", "gen/openapi", "gen/gates", "gen/*/*")},
+		in(engines, "gen/catalog", "gen/openapi", "gen/gates", "gen/releases", "gen/*/*")},
 	{"engines", "in internal/: one subject each, without knowledge of the server", 8, 0, 12,
 		append(in(engines, "gen/profile"), in(engines, "*", "store/etcd")...)},
 }

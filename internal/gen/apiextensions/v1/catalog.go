@@ -6,28 +6,26 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of apiextensions/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of apiextensions/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1", GroupPriority: 16700, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "customresourcedefinitions", Kind: "CustomResourceDefinition", ListKind: "CustomResourceDefinitionList", Type: 20,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "ae8b88cb2d8dbef5", StorageVersionHash: "jfWCUB31mvA=",
-			HasStatus:     true,
-			HasGeneration: true,
-			Role:          "definitions",
-			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
-			Hooks:         &api.Hooks{Create: h.CreateCustomResourceDefinition, Update: h.UpdateCustomResourceDefinition, Validate: h.ValidateCustomResourceDefinition},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the custom resource definition.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the custom resource definition was created.", Path: ".metadata.creationTimestamp"},
-			},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Table: &Table, Type: 20, Keeps: [][]string{[]string{"metadata"}}},
-			},
+		Table: r.Table("apiextensions/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "customresourcedefinitions", Kind: "CustomResourceDefinition", ListKind: "CustomResourceDefinitionList", Type: gv.Table.Root("CustomResourceDefinition"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("CustomResourceDefinition"), StorageVersionHash: "jfWCUB31mvA=",
+		HasStatus:     true,
+		HasGeneration: true,
+		Role:          "definitions",
+		Writing:       api.Writing{ConditionalUpdate: true},
+		Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+		Hooks:         &api.Hooks{Create: h.CreateCustomResourceDefinition, Update: h.UpdateCustomResourceDefinition, Validate: h.ValidateCustomResourceDefinition},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the custom resource definition.", Path: ".metadata.name"},
+			{Name: "Created At", Type: "date", Description: "When the custom resource definition was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Table: gv.Table, Type: gv.Table.Root("CustomResourceDefinition"), Keeps: [][]string{[]string{"metadata"}}},
+		},
+	})
 	return gv
 }

@@ -7,28 +7,26 @@ import (
 	"github.com/capstan-dev/capstan/internal/expression"
 )
 
-// New makes the catalog rows of apiregistration/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of apiregistration/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "apiregistration.k8s.io", Version: "v1", GroupPriority: 17900, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "apiservices", Kind: "APIService", ListKind: "APIServiceList", Type: 0,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "25338523c7b913ef", StorageVersionHash: "InPBPD7+PqM=",
-			HasStatus: true,
-			Writing:   api.Writing{ConditionalUpdate: true},
-			Checking:  api.Checking{NameFormat: "path-segment", AnyFinalizer: true},
-			Hooks:     &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the API service.", Path: ".metadata.name"},
-				{Name: "Service", Type: "string", Description: "The service behind it, Local for this server.", Cell: expression.NewCell(&Table, 0, "has(self.spec.service) ? self.spec.service.namespace + \"/\" + self.spec.service.name : \"Local\"").Show},
-				{Name: "Available", Type: "string", Description: "Whether it can be used, and why not.", Cell: expression.NewCell(&Table, 0, "self.status.conditions.map(c, c.type == \"Available\", c.status == \"True\" ? \"True\" : c.status + \" (\" + c.reason + \")\")[?0].orValue(\"Unknown\")").Show},
-				{Name: "Age", Type: "string", Description: "Time since the API service was created.", Path: ".metadata.creationTimestamp"},
-			},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Table: &Table, Type: 0, Keeps: [][]string{[]string{"metadata"}}},
-			},
+		Table: r.Table("apiregistration/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "apiservices", Kind: "APIService", ListKind: "APIServiceList", Type: gv.Table.Root("APIService"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("APIService"), StorageVersionHash: "InPBPD7+PqM=",
+		HasStatus: true,
+		Writing:   api.Writing{ConditionalUpdate: true},
+		Checking:  api.Checking{NameFormat: "path-segment", AnyFinalizer: true},
+		Hooks:     &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the API service.", Path: ".metadata.name"},
+			{Name: "Service", Type: "string", Description: "The service behind it, Local for this server.", Cell: expression.NewCell(gv.Table, gv.Table.Root("APIService"), "has(self.spec.service) ? self.spec.service.namespace + \"/\" + self.spec.service.name : \"Local\"").Show},
+			{Name: "Available", Type: "string", Description: "Whether it can be used, and why not.", Cell: expression.NewCell(gv.Table, gv.Table.Root("APIService"), "self.status.conditions.map(c, c.type == \"Available\", c.status == \"True\" ? \"True\" : c.status + \" (\" + c.reason + \")\")[?0].orValue(\"Unknown\")").Show},
+			{Name: "Age", Type: "string", Description: "Time since the API service was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Table: gv.Table, Type: gv.Table.Root("APIService"), Keeps: [][]string{[]string{"metadata"}}},
+		},
+	})
 	return gv
 }

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that apiregistration/v1 reaches.
 var Table = schema.Table{Group: "apiregistration.k8s.io", Version: "v1",
 	Roots: []schema.Root{
-		{Name: "APIService", Type: 0},
+		{Name: "APIService", Type: 0, Form: "25338523c7b913ef"},
 		{Name: "APIServiceCondition", Type: 27},
 		{Name: "APIServiceSpec", Type: 17},
 		{Name: "APIServiceStatus", Type: 25},

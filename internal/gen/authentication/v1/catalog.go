@@ -6,23 +6,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of authentication/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of authentication/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authentication.k8s.io", Version: "v1", GroupPriority: 17700, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: 2,
-			Verbs: api.VerbCreate,
+		Table: r.Table("authentication/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
+		Verbs: api.VerbCreate,
 
-			Endpoint: "review-own-user",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-		},
-		{GV: gv, Plural: "tokenreviews", Kind: "TokenReview", ListKind: "TokenReviewList", Type: 26,
-			Verbs: api.VerbCreate,
+		Endpoint: "review-own-user",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "tokenreviews", Kind: "TokenReview", ListKind: "TokenReviewList", Type: gv.Table.Root("TokenReview"),
+		Verbs: api.VerbCreate,
 
-			Endpoint: "review-token",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-		},
-	}
+		Endpoint: "review-token",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+	})
 	return gv
 }

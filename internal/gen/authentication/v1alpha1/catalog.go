@@ -6,17 +6,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of authentication/v1alpha1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of authentication/v1alpha1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authentication.k8s.io", Version: "v1alpha1", GroupPriority: 17700, VersionPriority: 1,
-		Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: 0,
-			Verbs: api.VerbCreate,
+		Off: true, Table: r.Table("authentication/v1alpha1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
+		Verbs: api.VerbCreate,
 
-			Endpoint: "review-own-user",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-		},
-	}
+		Endpoint: "review-own-user",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+	})
 	return gv
 }

@@ -6,35 +6,33 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of authorization/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of authorization/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authorization.k8s.io", Version: "v1", GroupPriority: 17600, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "localsubjectaccessreviews", Kind: "LocalSubjectAccessReview", ListKind: "LocalSubjectAccessReviewList", Type: 0,
-			Namespaced: true, Verbs: api.VerbCreate,
+		Table: r.Table("authorization/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "localsubjectaccessreviews", Kind: "LocalSubjectAccessReview", ListKind: "LocalSubjectAccessReviewList", Type: gv.Table.Root("LocalSubjectAccessReview"),
+		Namespaced: true, Verbs: api.VerbCreate,
 
-			Endpoint: "review-access",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-		},
-		{GV: gv, Plural: "selfsubjectaccessreviews", Kind: "SelfSubjectAccessReview", ListKind: "SelfSubjectAccessReviewList", Type: 25,
-			Verbs: api.VerbCreate,
+		Endpoint: "review-access",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectaccessreviews", Kind: "SelfSubjectAccessReview", ListKind: "SelfSubjectAccessReviewList", Type: gv.Table.Root("SelfSubjectAccessReview"),
+		Verbs: api.VerbCreate,
 
-			Endpoint: "review-own-access",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-		},
-		{GV: gv, Plural: "selfsubjectrulesreviews", Kind: "SelfSubjectRulesReview", ListKind: "SelfSubjectRulesReviewList", Type: 27,
-			Verbs: api.VerbCreate,
+		Endpoint: "review-own-access",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectrulesreviews", Kind: "SelfSubjectRulesReview", ListKind: "SelfSubjectRulesReviewList", Type: gv.Table.Root("SelfSubjectRulesReview"),
+		Verbs: api.VerbCreate,
 
-			Endpoint: "review-own-rules",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-		},
-		{GV: gv, Plural: "subjectaccessreviews", Kind: "SubjectAccessReview", ListKind: "SubjectAccessReviewList", Type: 32,
-			Verbs: api.VerbCreate,
+		Endpoint: "review-own-rules",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "subjectaccessreviews", Kind: "SubjectAccessReview", ListKind: "SubjectAccessReviewList", Type: gv.Table.Root("SubjectAccessReview"),
+		Verbs: api.VerbCreate,
 
-			Endpoint: "review-access",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-		},
-	}
+		Endpoint: "review-access",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+	})
 	return gv
 }

@@ -6,23 +6,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of autoscaling/v1.
-func New(h Hooks, c Conversions) *api.GroupVersion {
+// New makes the catalog rows of autoscaling/v1 in a release.
+func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v1", GroupPriority: 17500, VersionPriority: 15,
-		Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 2,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "82cd1ea064c2623c", StorageVersionHash: "oQlkt7f5j/A=",
-			HasStatus: true,
-			Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
-			Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerFromStorage}},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 2},
-			},
+		Table: r.Table("autoscaling/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: gv.Table.Root("HorizontalPodAutoscaler"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: gv.Table.FormOf("HorizontalPodAutoscaler"), StorageVersionHash: "oQlkt7f5j/A=",
+		HasStatus: true,
+		Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
+		Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",
+			ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerToStorage},
+			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerFromStorage}},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Table: gv.Table, Type: gv.Table.Root("HorizontalPodAutoscaler")},
 		},
-	}
+	})
 	return gv
 }

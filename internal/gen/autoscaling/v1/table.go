@@ -8,7 +8,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 var Table = schema.Table{Group: "autoscaling", Version: "v1",
 	Roots: []schema.Root{
 		{Name: "CrossVersionObjectReference", Type: 0},
-		{Name: "HorizontalPodAutoscaler", Type: 2},
+		{Name: "HorizontalPodAutoscaler", Type: 2, Form: "82cd1ea064c2623c"},
 		{Name: "HorizontalPodAutoscalerSpec", Type: 18},
 		{Name: "HorizontalPodAutoscalerStatus", Type: 20},
 		{Name: "Scale", Type: 21},

@@ -6,24 +6,23 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of autoscaling/v2beta2.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of autoscaling/v2beta2 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v2beta2", GroupPriority: 17500, VersionPriority: 1,
-		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 27,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "f66ad7510123ef1a", StorageVersionHash: "oQlkt7f5j/A=",
-			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
-			Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "autoscaling/v2.HorizontalPodAutoscaler"},
-			Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}}},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 27},
-			},
+		Table: r.Table("autoscaling/v2beta2", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h)
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: gv.Table.Root("HorizontalPodAutoscaler"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: gv.Table.FormOf("HorizontalPodAutoscaler"), StorageVersionHash: "oQlkt7f5j/A=",
+		HasStatus:  true,
+		Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+		Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "autoscaling/v2.HorizontalPodAutoscaler"},
+		Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",
+			ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},
+			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}}},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler", Table: gv.Table, Type: gv.Table.Root("HorizontalPodAutoscaler")},
 		},
-	}
+	})
 	return gv
 }

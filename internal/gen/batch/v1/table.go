@@ -7,10 +7,10 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that batch/v1 reaches.
 var Table = schema.Table{Group: "batch", Version: "v1",
 	Roots: []schema.Root{
-		{Name: "CronJob", Type: 0},
+		{Name: "CronJob", Type: 0, Form: "f8a147d09287150f"},
 		{Name: "CronJobSpec", Type: 17},
 		{Name: "CronJobStatus", Type: 212},
-		{Name: "Job", Type: 215},
+		{Name: "Job", Type: 215, Form: "8b5ce3fe2ca3e22c"},
 		{Name: "JobCondition", Type: 218},
 		{Name: "JobSpec", Type: 22},
 		{Name: "JobStatus", Type: 216},

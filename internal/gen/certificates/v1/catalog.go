@@ -7,35 +7,34 @@ import (
 	"github.com/capstan-dev/capstan/internal/expression"
 )
 
-// New makes the catalog rows of certificates/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of certificates/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "certificates.k8s.io", Version: "v1", GroupPriority: 17300, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "certificatesigningrequests", Kind: "CertificateSigningRequest", ListKind: "CertificateSigningRequestList", Type: 0,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"csr"}, StorageVersion: "v1", Form: "f7ee2f436cb9658b", StorageVersionHash: "95fRKMXA+00=",
-			HasStatus: true,
-			Role:      "signing-requests",
-			Writing:   api.Writing{Keeps: [][]string{[]string{"spec"}}},
-			Checking:  api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
-			Hooks:     &api.Hooks{Validate: h.ValidateCertificateSigningRequest},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the certificate signing request.", Path: ".metadata.name"},
-				{Name: "Age", Type: "string", Description: "Time since the certificate signing request was created.", Path: ".metadata.creationTimestamp"},
-				{Name: "SignerName", Type: "string", Description: "Who is asked to sign.", Path: ".spec.signerName"},
-				{Name: "Requestor", Type: "string", Description: "Who asks.", Path: ".spec.username"},
-				{Name: "RequestedDuration", Type: "string", Description: "Lifetime that is asked for.", Cell: h.CellCertificateSigningRequestRequestedDuration},
-				{Name: "Condition", Type: "string", Description: "Decisions so far, and whether the certificate is there.", Cell: expression.NewCell(&Table, 0, "(self.status.conditions.exists(c, c.type == \"Denied\") ? \"Denied\" : self.status.conditions.exists(c, c.type == \"Approved\") ? \"Approved\" : \"Pending\") + (self.status.conditions.exists(c, c.type == \"Failed\") ? \",Failed\" : \"\") + (self.status.certificate == \"\" ? \"\" : \",Issued\")").Show},
-			},
-			Selectable: []api.Selectable{
-				{Name: "spec.signerName", Path: []string{"spec", "signerName"}},
-			},
-			Subresources: []api.Subresource{
-				{Name: "approval", Endpoint: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, Unowned: [][]string{[]string{"status", "certificate"}}},
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, Unowned: [][]string{[]string{"status", "conditions"}}},
-			},
+		Table: r.Table("certificates/v1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "certificatesigningrequests", Kind: "CertificateSigningRequest", ListKind: "CertificateSigningRequestList", Type: gv.Table.Root("CertificateSigningRequest"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"csr"}, StorageVersion: "v1", Form: gv.Table.FormOf("CertificateSigningRequest"), StorageVersionHash: "95fRKMXA+00=",
+		HasStatus: true,
+		Role:      "signing-requests",
+		Writing:   api.Writing{Keeps: [][]string{[]string{"spec"}}},
+		Checking:  api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
+		Hooks:     &api.Hooks{Validate: h.ValidateCertificateSigningRequest},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the certificate signing request.", Path: ".metadata.name"},
+			{Name: "Age", Type: "string", Description: "Time since the certificate signing request was created.", Path: ".metadata.creationTimestamp"},
+			{Name: "SignerName", Type: "string", Description: "Who is asked to sign.", Path: ".spec.signerName"},
+			{Name: "Requestor", Type: "string", Description: "Who asks.", Path: ".spec.username"},
+			{Name: "RequestedDuration", Type: "string", Description: "Lifetime that is asked for.", Cell: h.CellCertificateSigningRequestRequestedDuration},
+			{Name: "Condition", Type: "string", Description: "Decisions so far, and whether the certificate is there.", Cell: expression.NewCell(gv.Table, gv.Table.Root("CertificateSigningRequest"), "(self.status.conditions.exists(c, c.type == \"Denied\") ? \"Denied\" : self.status.conditions.exists(c, c.type == \"Approved\") ? \"Approved\" : \"Pending\") + (self.status.conditions.exists(c, c.type == \"Failed\") ? \",Failed\" : \"\") + (self.status.certificate == \"\" ? \"\" : \",Issued\")").Show},
 		},
-	}
+		Selectable: []api.Selectable{
+			{Name: "spec.signerName", Path: []string{"spec", "signerName"}},
+		},
+		Subresources: []api.Subresource{
+			{Name: "approval", Endpoint: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: gv.Table, Type: gv.Table.Root("CertificateSigningRequest"), Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, Unowned: [][]string{[]string{"status", "certificate"}}},
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: gv.Table, Type: gv.Table.Root("CertificateSigningRequest"), Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, Unowned: [][]string{[]string{"status", "conditions"}}},
+		},
+	})
 	return gv
 }

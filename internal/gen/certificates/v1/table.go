@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that certificates/v1 reaches.
 var Table = schema.Table{Group: "certificates.k8s.io", Version: "v1",
 	Roots: []schema.Root{
-		{Name: "CertificateSigningRequest", Type: 0},
+		{Name: "CertificateSigningRequest", Type: 0, Form: "f7ee2f436cb9658b"},
 		{Name: "CertificateSigningRequestCondition", Type: 26},
 		{Name: "CertificateSigningRequestSpec", Type: 17},
 		{Name: "CertificateSigningRequestStatus", Type: 24},

@@ -6,22 +6,20 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of coordination/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of coordination/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "coordination.k8s.io", Version: "v1", GroupPriority: 16500, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "leases", Kind: "Lease", ListKind: "LeaseList", Type: 0,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "61e6c899f0789600", StorageVersionHash: "gqkMMb/YqFM=",
-			Writing:  api.Writing{ConditionalUpdate: true},
-			Checking: api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, CheckedWhenMissing: true},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the lease.", Path: ".metadata.name"},
-				{Name: "Holder", Type: "string", Description: "Who holds the lease.", Path: ".spec.holderIdentity"},
-				{Name: "Age", Type: "string", Description: "Time since the lease was created.", Path: ".metadata.creationTimestamp"},
-			},
+		Table: r.Table("coordination/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "leases", Kind: "Lease", ListKind: "LeaseList", Type: gv.Table.Root("Lease"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1", Form: gv.Table.FormOf("Lease"), StorageVersionHash: "gqkMMb/YqFM=",
+		Writing:  api.Writing{ConditionalUpdate: true},
+		Checking: api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, CheckedWhenMissing: true},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the lease.", Path: ".metadata.name"},
+			{Name: "Holder", Type: "string", Description: "Who holds the lease.", Path: ".spec.holderIdentity"},
+			{Name: "Age", Type: "string", Description: "Time since the lease was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+	})
 	return gv
 }

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that coordination/v1 reaches.
 var Table = schema.Table{Group: "coordination.k8s.io", Version: "v1",
 	Roots: []schema.Root{
-		{Name: "Lease", Type: 0},
+		{Name: "Lease", Type: 0, Form: "61e6c899f0789600"},
 		{Name: "LeaseSpec", Type: 17},
 	},
 	Types: []schema.Type{

@@ -7,25 +7,23 @@ import (
 	"github.com/capstan-dev/capstan/internal/expression"
 )
 
-// New makes the catalog rows of discovery/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of discovery/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "discovery.k8s.io", Version: "v1", GroupPriority: 16200, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "endpointslices", Kind: "EndpointSlice", ListKind: "EndpointSliceList", Type: 17,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "5174c3b17e2f2f42", StorageVersionHash: "Nx3SIv6I0mE=",
-			HasGeneration: true,
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange}},
-			Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoint slice.", Path: ".metadata.name"},
-				{Name: "AddressType", Type: "string", Description: "Kind of the addresses in the slice.", Path: ".addressType"},
-				{Name: "Ports", Type: "string", Description: "Ports at which the endpoints answer.", Cell: expression.NewCell(&Table, 17, "cel.bind(list, self.ports.map(p, has(p.port) ? string(p.port) : has(p.name) ? p.name : \"*\"), size(list) > 3 ? list.slice(0, 3).join(\",\") + \" + \" + string(size(list) - 3) + \" more...\" : list.join(\",\") == \"\" ? \"<unset>\" : list.join(\",\"))").Show},
-				{Name: "Endpoints", Type: "string", Description: "Addresses of the endpoints.", Cell: expression.NewCell(&Table, 17, "cel.bind(list, self.endpoints.map(e, e.addresses).flatten(), size(list) > 3 ? list.slice(0, 3).join(\",\") + \" + \" + string(size(list) - 3) + \" more...\" : list.join(\",\") == \"\" ? \"<unset>\" : list.join(\",\"))").Show},
-				{Name: "Age", Type: "string", Description: "Time since the endpoint slice was created.", Path: ".metadata.creationTimestamp"},
-			},
+		Table: r.Table("discovery/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "endpointslices", Kind: "EndpointSlice", ListKind: "EndpointSliceList", Type: gv.Table.Root("EndpointSlice"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1", Form: gv.Table.FormOf("EndpointSlice"), StorageVersionHash: "Nx3SIv6I0mE=",
+		HasGeneration: true,
+		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange}},
+		Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoint slice.", Path: ".metadata.name"},
+			{Name: "AddressType", Type: "string", Description: "Kind of the addresses in the slice.", Path: ".addressType"},
+			{Name: "Ports", Type: "string", Description: "Ports at which the endpoints answer.", Cell: expression.NewCell(gv.Table, gv.Table.Root("EndpointSlice"), "cel.bind(list, self.ports.map(p, has(p.port) ? string(p.port) : has(p.name) ? p.name : \"*\"), size(list) > 3 ? list.slice(0, 3).join(\",\") + \" + \" + string(size(list) - 3) + \" more...\" : list.join(\",\") == \"\" ? \"<unset>\" : list.join(\",\"))").Show},
+			{Name: "Endpoints", Type: "string", Description: "Addresses of the endpoints.", Cell: expression.NewCell(gv.Table, gv.Table.Root("EndpointSlice"), "cel.bind(list, self.endpoints.map(e, e.addresses).flatten(), size(list) > 3 ? list.slice(0, 3).join(\",\") + \" + \" + string(size(list) - 3) + \" more...\" : list.join(\",\") == \"\" ? \"<unset>\" : list.join(\",\"))").Show},
+			{Name: "Age", Type: "string", Description: "Time since the endpoint slice was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+	})
 	return gv
 }

@@ -11,7 +11,7 @@ var Table = schema.Table{Group: "discovery.k8s.io", Version: "v1",
 		{Name: "EndpointConditions", Type: 3},
 		{Name: "EndpointHints", Type: 9},
 		{Name: "EndpointPort", Type: 13},
-		{Name: "EndpointSlice", Type: 17},
+		{Name: "EndpointSlice", Type: 17, Form: "5174c3b17e2f2f42"},
 		{Name: "ForZone", Type: 11},
 	},
 	Types: []schema.Type{

@@ -6,32 +6,30 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of events/v1.
-func New(h Hooks, c Conversions) *api.GroupVersion {
+// New makes the catalog rows of events/v1 in a release.
+func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "events.k8s.io", Version: "v1", GroupPriority: 17750, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: 0,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "566aa8b74175159f", StorageVersionHash: "r2yiGXH7wu8=",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, CheckedWhenMissing: true},
-			Hooks:    &api.Hooks{Validate: h.ValidateEventInEventsV1},
-			Conversion: &api.Conversion{Group: "", Version: "v1", Plural: "events",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "eventTime"}, {Name: "series"}, {Name: "reportingInstance"}, {Name: "action"}, {Name: "reason"}, {Name: "related"}, {Name: "type"}}, Hook: c.EventsV1EventToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "reason"}, {Name: "type"}, {Name: "eventTime"}, {Name: "series"}, {Name: "action"}, {Name: "related"}, {Name: "reportingInstance"}}, Hook: c.EventsV1EventFromStorage}},
-			Selectable: []api.Selectable{
-				{Name: "reason", Path: []string{"reason"}},
-				{Name: "regarding.apiVersion", AliasOf: "involvedObject.apiVersion"},
-				{Name: "regarding.fieldPath", AliasOf: "involvedObject.fieldPath"},
-				{Name: "regarding.kind", AliasOf: "involvedObject.kind"},
-				{Name: "regarding.name", AliasOf: "involvedObject.name"},
-				{Name: "regarding.namespace", AliasOf: "involvedObject.namespace"},
-				{Name: "regarding.resourceVersion", AliasOf: "involvedObject.resourceVersion"},
-				{Name: "regarding.uid", AliasOf: "involvedObject.uid"},
-				{Name: "reportingController", AliasOf: "reportingComponent"},
-				{Name: "type", Path: []string{"type"}},
-			},
+		Table: r.Table("events/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: gv.Table.Root("Event"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"ev"}, StorageVersion: "v1", Form: gv.Table.FormOf("Event"), StorageVersionHash: "r2yiGXH7wu8=",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, CheckedWhenMissing: true},
+		Hooks:    &api.Hooks{Validate: h.ValidateEventInEventsV1},
+		Conversion: &api.Conversion{Group: "", Version: "v1", Plural: "events",
+			ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "eventTime"}, {Name: "series"}, {Name: "reportingInstance"}, {Name: "action"}, {Name: "reason"}, {Name: "related"}, {Name: "type"}}, Hook: c.EventsV1EventToStorage},
+			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "reason"}, {Name: "type"}, {Name: "eventTime"}, {Name: "series"}, {Name: "action"}, {Name: "related"}, {Name: "reportingInstance"}}, Hook: c.EventsV1EventFromStorage}},
+		Selectable: []api.Selectable{
+			{Name: "reason", Path: []string{"reason"}},
+			{Name: "regarding.apiVersion", AliasOf: "involvedObject.apiVersion"},
+			{Name: "regarding.fieldPath", AliasOf: "involvedObject.fieldPath"},
+			{Name: "regarding.kind", AliasOf: "involvedObject.kind"},
+			{Name: "regarding.name", AliasOf: "involvedObject.name"},
+			{Name: "regarding.namespace", AliasOf: "involvedObject.namespace"},
+			{Name: "regarding.resourceVersion", AliasOf: "involvedObject.resourceVersion"},
+			{Name: "regarding.uid", AliasOf: "involvedObject.uid"},
+			{Name: "reportingController", AliasOf: "reportingComponent"},
+			{Name: "type", Path: []string{"type"}},
 		},
-	}
+	})
 	return gv
 }

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that events/v1 reaches.
 var Table = schema.Table{Group: "events.k8s.io", Version: "v1",
 	Roots: []schema.Root{
-		{Name: "Event", Type: 0},
+		{Name: "Event", Type: 0, Form: "566aa8b74175159f"},
 		{Name: "EventSeries", Type: 18},
 	},
 	Types: []schema.Type{

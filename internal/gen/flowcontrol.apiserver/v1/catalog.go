@@ -6,33 +6,32 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of flowcontrol.apiserver/v1.
-func New(h Hooks, c Conversions) *api.GroupVersion {
+// New makes the catalog rows of flowcontrol.apiserver/v1 in a release.
+func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1", GroupPriority: 16100, VersionPriority: 21,
-		Preferred: true, Unlisted: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 5,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=",
-			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
-			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "flowschemas", Same: true},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "FlowSchema", Table: &Table, Type: 5},
-			},
+		Unlisted: true, Table: r.Table("flowcontrol.apiserver/v1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: gv.Table.Root("FlowSchema"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1beta2", Form: gv.Table.FormOf("FlowSchema"), StorageVersionHash: "9bSnTLYweJ0=",
+		HasStatus:  true,
+		Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+		Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "flowschemas", Same: true},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "FlowSchema", Table: gv.Table, Type: gv.Table.Root("FlowSchema")},
 		},
-		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 47,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "6277ac58db71841f", StorageVersionHash: "BFVwf8eYnsw=",
-			HasStatus: true,
-			Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
-			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage}},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 47},
-			},
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: gv.Table.Root("PriorityLevelConfiguration"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1beta2", Form: gv.Table.FormOf("PriorityLevelConfiguration"), StorageVersionHash: "BFVwf8eYnsw=",
+		HasStatus: true,
+		Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
+		Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
+			ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationToStorage},
+			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage}},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 		},
-	}
+	})
 	return gv
 }

@@ -6,33 +6,32 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of flowcontrol.apiserver/v1beta1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of flowcontrol.apiserver/v1beta1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", GroupPriority: 16100, VersionPriority: 12,
-		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 5,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=",
-			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
-			Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "flowcontrol.apiserver.k8s.io/v1beta2.FlowSchema"},
-			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "flowschemas", Same: true},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "FlowSchema", Table: &Table, Type: 5},
-			},
+		Table: r.Table("flowcontrol.apiserver/v1beta1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: gv.Table.Root("FlowSchema"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1beta2", Form: gv.Table.FormOf("FlowSchema"), StorageVersionHash: "9bSnTLYweJ0=",
+		HasStatus:  true,
+		Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+		Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "flowcontrol.apiserver.k8s.io/v1beta2.FlowSchema"},
+		Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "flowschemas", Same: true},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "FlowSchema", Table: gv.Table, Type: gv.Table.Root("FlowSchema")},
 		},
-		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 47,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", Form: "283d6f982c02c9d1", StorageVersionHash: "BFVwf8eYnsw=",
-			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
-			Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "flowcontrol.apiserver.k8s.io/v1beta2.PriorityLevelConfiguration"},
-			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations", Same: true},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 47},
-			},
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: gv.Table.Root("PriorityLevelConfiguration"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1beta2", Form: gv.Table.FormOf("PriorityLevelConfiguration"), StorageVersionHash: "BFVwf8eYnsw=",
+		HasStatus:  true,
+		Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+		Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "flowcontrol.apiserver.k8s.io/v1beta2.PriorityLevelConfiguration"},
+		Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations", Same: true},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 		},
-	}
+	})
 	return gv
 }

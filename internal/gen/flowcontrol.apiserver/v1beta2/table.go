@@ -9,7 +9,7 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 	Roots: []schema.Root{
 		{Name: "ExemptPriorityLevelConfiguration", Type: 0},
 		{Name: "FlowDistinguisherMethod", Type: 3},
-		{Name: "FlowSchema", Type: 5},
+		{Name: "FlowSchema", Type: 5, Form: "62137d956995ab68"},
 		{Name: "FlowSchemaCondition", Type: 40},
 		{Name: "FlowSchemaSpec", Type: 21},
 		{Name: "FlowSchemaStatus", Type: 38},
@@ -18,7 +18,7 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		{Name: "LimitedPriorityLevelConfiguration", Type: 45},
 		{Name: "NonResourcePolicyRule", Type: 37},
 		{Name: "PolicyRulesWithSubjects", Type: 26},
-		{Name: "PriorityLevelConfiguration", Type: 47},
+		{Name: "PriorityLevelConfiguration", Type: 47, Form: "283d6f982c02c9d1"},
 		{Name: "PriorityLevelConfigurationCondition", Type: 51},
 		{Name: "PriorityLevelConfigurationReference", Type: 22},
 		{Name: "PriorityLevelConfigurationSpec", Type: 48},

@@ -7,27 +7,26 @@ import (
 	"github.com/capstan-dev/capstan/internal/expression"
 )
 
-// New makes the catalog rows of internal.apiserver/v1alpha1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of internal.apiserver/v1alpha1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "internal.apiserver.k8s.io", Version: "v1alpha1", GroupPriority: 16000, VersionPriority: 9,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: 4,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1alpha1", Form: "0594b2b3b9eece18", StorageVersionHash: "c8YZt5U0nPk=",
-			HasStatus: true,
-			Writing:   api.Writing{ConditionalUpdate: true},
-			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{}},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
-				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Path: ".status.commonEncodingVersion", Absent: "<unset>"},
-				{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: expression.NewCell(&Table, 4, "self.status.storageVersions.map(s, s.apiServerID + \"=\" + s.encodingVersion).join(\",\")").Show},
-				{Name: "Age", Type: "string", Description: "Time since the storage version was created.", Path: ".metadata.creationTimestamp"},
-			},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 4, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
-			},
+		Off: true, Table: r.Table("internal.apiserver/v1alpha1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: gv.Table.Root("StorageVersion"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1alpha1", Form: gv.Table.FormOf("StorageVersion"), StorageVersionHash: "c8YZt5U0nPk=",
+		HasStatus: true,
+		Writing:   api.Writing{ConditionalUpdate: true},
+		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{}},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
+			{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Path: ".status.commonEncodingVersion", Absent: "<unset>"},
+			{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: expression.NewCell(gv.Table, gv.Table.Root("StorageVersion"), "self.status.storageVersions.map(s, s.apiServerID + \"=\" + s.encodingVersion).join(\",\")").Show},
+			{Name: "Age", Type: "string", Description: "Time since the storage version was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: gv.Table, Type: gv.Table.Root("StorageVersion"), Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+		},
+	})
 	return gv
 }

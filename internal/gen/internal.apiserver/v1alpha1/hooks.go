@@ -5,6 +5,7 @@ package internalapiserverv1alpha1
 import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // Hooks are the rules that the documents of internal.apiserver/v1alpha1 leave to hand-written code.
@@ -12,9 +13,9 @@ type Hooks interface {
 }
 
 // validation has the hooks and expressions of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
+func validation(h Hooks, table *schema.Table) document.Hooks {
 	return document.Hooks{
-		Finds: expression.NewFinder(&Table).Find,
+		Finds: expression.NewFinder(table).Find,
 	}
 }
 

@@ -8,7 +8,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 var Table = schema.Table{Group: "internal.apiserver.k8s.io", Version: "v1alpha1",
 	Roots: []schema.Root{
 		{Name: "ServerStorageVersion", Type: 0},
-		{Name: "StorageVersion", Type: 4},
+		{Name: "StorageVersion", Type: 4, Form: "0594b2b3b9eece18"},
 		{Name: "StorageVersionCondition", Type: 24},
 		{Name: "StorageVersionSpec", Type: 20},
 		{Name: "StorageVersionStatus", Type: 21},

@@ -7,57 +7,56 @@ import (
 	"github.com/capstan-dev/capstan/internal/expression"
 )
 
-// New makes the catalog rows of networking/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of networking/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1", GroupPriority: 17200, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: 47,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "1dc6f6485550f944", StorageVersionHash: "l/iqIbDgFyQ=",
-			HasGeneration: true,
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress class.", Path: ".metadata.name"},
-				{Name: "Controller", Type: "string", Description: "Who carries out the ingresses of the class.", Path: ".spec.controller"},
-				{Name: "Parameters", Type: "string", Description: "Object with further settings of the class.", Cell: expression.NewCell(&Table, 47, "has(self.spec.parameters) ? self.spec.parameters.kind + (has(self.spec.parameters.apiGroup) ? \".\" + self.spec.parameters.apiGroup : \"\") + \"/\" + self.spec.parameters.name : \"<none>\"").Show},
-				{Name: "Age", Type: "string", Description: "Time since the ingress class was created.", Path: ".metadata.creationTimestamp"},
-			},
+		Table: r.Table("networking/v1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: gv.Table.Root("IngressClass"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1", Form: gv.Table.FormOf("IngressClass"), StorageVersionHash: "l/iqIbDgFyQ=",
+		HasGeneration: true,
+		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress class.", Path: ".metadata.name"},
+			{Name: "Controller", Type: "string", Description: "Who carries out the ingresses of the class.", Path: ".spec.controller"},
+			{Name: "Parameters", Type: "string", Description: "Object with further settings of the class.", Cell: expression.NewCell(gv.Table, gv.Table.Root("IngressClass"), "has(self.spec.parameters) ? self.spec.parameters.kind + (has(self.spec.parameters.apiGroup) ? \".\" + self.spec.parameters.apiGroup : \"\") + \"/\" + self.spec.parameters.name : \"<none>\"").Show},
+			{Name: "Age", Type: "string", Description: "Time since the ingress class was created.", Path: ".metadata.creationTimestamp"},
 		},
-		{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: 15,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: "11a2a99645996dbe", StorageVersionHash: "39NQlfNR+bo=",
-			HasStatus:     true,
-			HasGeneration: true,
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", ErrorGroup: "extensions"},
-			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
-				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},
-				{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: expression.NewCell(&Table, 15, "cel.bind(hosts, self.spec.rules.map(r, r.host != \"\", r.host), size(hosts) == 0 ? \"*\" : size(hosts) > 3 || size(hosts) == 3 && self.spec.rules.last().value().host == \"\" ? hosts.slice(0, 3).join(\",\") + \" + \" + string(size(self.spec.rules) - 3) + \" more...\" : hosts.join(\",\"))").Show},
-				{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: expression.NewCell(&Table, 15, "self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct().join(\",\")").Show},
-				{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: expression.NewCell(&Table, 15, "size(self.spec.tls) == 0 ? \"80\" : \"80, 443\"").Show},
-				{Name: "Age", Type: "string", Description: "Time since the ingress was created.", Path: ".metadata.creationTimestamp"},
-			},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: &Table, Type: 15},
-			},
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: gv.Table.Root("Ingress"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"ing"}, StorageVersion: "v1", Form: gv.Table.FormOf("Ingress"), StorageVersionHash: "39NQlfNR+bo=",
+		HasStatus:     true,
+		HasGeneration: true,
+		Checking:      api.Checking{NameFormat: "dns1123-subdomain", ErrorGroup: "extensions"},
+		Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
+			{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},
+			{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "cel.bind(hosts, self.spec.rules.map(r, r.host != \"\", r.host), size(hosts) == 0 ? \"*\" : size(hosts) > 3 || size(hosts) == 3 && self.spec.rules.last().value().host == \"\" ? hosts.slice(0, 3).join(\",\") + \" + \" + string(size(self.spec.rules) - 3) + \" more...\" : hosts.join(\",\"))").Show},
+			{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct().join(\",\")").Show},
+			{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "size(self.spec.tls) == 0 ? \"80\" : \"80, 443\"").Show},
+			{Name: "Age", Type: "string", Description: "Time since the ingress was created.", Path: ".metadata.creationTimestamp"},
 		},
-		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 53,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "0ea2696c950f53fa", StorageVersionHash: "YpfwF18m1G8=",
-			HasStatus:     true,
-			HasGeneration: true,
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}, ErrorGroup: "extensions"},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
-				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
-				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
-			},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 53, Checks: []api.Check{api.CheckObject}},
-			},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: gv.Table, Type: gv.Table.Root("Ingress")},
 		},
-	}
+	})
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
+		HasStatus:     true,
+		HasGeneration: true,
+		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}, ErrorGroup: "extensions"},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
+			{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
+			{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
+		},
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: gv.Table, Type: gv.Table.Root("NetworkPolicy"), Checks: []api.Check{api.CheckObject}},
+		},
+	})
 	return gv
 }

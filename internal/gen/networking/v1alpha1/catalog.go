@@ -7,25 +7,24 @@ import (
 	"github.com/capstan-dev/capstan/internal/expression"
 )
 
-// New makes the catalog rows of networking/v1alpha1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of networking/v1alpha1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1alpha1", GroupPriority: 17200, VersionPriority: 1,
-		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: 0,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"cc"}, StorageVersion: "v1alpha1", Form: "5306e88669cb3959", StorageVersionHash: "iC0u25BTSsc=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
-			Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster CIDR.", Path: ".metadata.name"},
-				{Name: "PerNodeHostBits", Type: "string", Description: "Host bits of what a node gets.", Cell: expression.NewCell(&Table, 0, "string(self.spec.perNodeHostBits)").Show},
-				{Name: "IPv4", Type: "string", Description: "Range in IPv4.", Path: ".spec.ipv4", Absent: "<none>"},
-				{Name: "IPv6", Type: "string", Description: "Range in IPv6.", Path: ".spec.ipv6", Absent: "<none>"},
-				{Name: "Age", Type: "string", Description: "Time since the cluster CIDR was created.", Path: ".metadata.creationTimestamp"},
-				{Name: "NodeSelector", Type: "string", Priority: 1, Description: "Nodes that are served from the range.", Cell: h.CellClusterCIDRNodeSelector},
-			},
+		Off: true, Table: r.Table("networking/v1alpha1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: gv.Table.Root("ClusterCIDR"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"cc"}, StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ClusterCIDR"), StorageVersionHash: "iC0u25BTSsc=",
+		Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+		Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster CIDR.", Path: ".metadata.name"},
+			{Name: "PerNodeHostBits", Type: "string", Description: "Host bits of what a node gets.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterCIDR"), "string(self.spec.perNodeHostBits)").Show},
+			{Name: "IPv4", Type: "string", Description: "Range in IPv4.", Path: ".spec.ipv4", Absent: "<none>"},
+			{Name: "IPv6", Type: "string", Description: "Range in IPv6.", Path: ".spec.ipv6", Absent: "<none>"},
+			{Name: "Age", Type: "string", Description: "Time since the cluster CIDR was created.", Path: ".metadata.creationTimestamp"},
+			{Name: "NodeSelector", Type: "string", Priority: 1, Description: "Nodes that are served from the range.", Cell: h.CellClusterCIDRNodeSelector},
 		},
-	}
+	})
 	return gv
 }

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that networking/v1alpha1 reaches.
 var Table = schema.Table{Group: "networking.k8s.io", Version: "v1alpha1",
 	Roots: []schema.Root{
-		{Name: "ClusterCIDR", Type: 0},
+		{Name: "ClusterCIDR", Type: 0, Form: "5306e88669cb3959"},
 		{Name: "ClusterCIDRSpec", Type: 17},
 	},
 	Types: []schema.Type{

@@ -6,23 +6,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of node/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of node/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "node.k8s.io", Version: "v1", GroupPriority: 16300, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "runtimeclasses", Kind: "RuntimeClass", ListKind: "RuntimeClassList", Type: 3,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "b5bb5e80d03f233d", StorageVersionHash: "WQTu1GL3T2Q=",
-			Writing:  api.Writing{ConditionalUpdate: true},
-			Checking: api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
-			Hooks:    &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the runtime class.", Path: ".metadata.name"},
-				{Name: "Handler", Type: "string", Description: "Configuration of the container runtime.", Path: ".handler"},
-				{Name: "Age", Type: "string", Description: "Time since the runtime class was created.", Path: ".metadata.creationTimestamp"},
-			},
+		Table: r.Table("node/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "runtimeclasses", Kind: "RuntimeClass", ListKind: "RuntimeClassList", Type: gv.Table.Root("RuntimeClass"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1", Form: gv.Table.FormOf("RuntimeClass"), StorageVersionHash: "WQTu1GL3T2Q=",
+		Writing:  api.Writing{ConditionalUpdate: true},
+		Checking: api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
+		Hooks:    &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the runtime class.", Path: ".metadata.name"},
+			{Name: "Handler", Type: "string", Description: "Configuration of the container runtime.", Path: ".handler"},
+			{Name: "Age", Type: "string", Description: "Time since the runtime class was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+	})
 	return gv
 }

@@ -8,7 +8,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 var Table = schema.Table{Group: "node.k8s.io", Version: "v1",
 	Roots: []schema.Root{
 		{Name: "Overhead", Type: 0},
-		{Name: "RuntimeClass", Type: 3},
+		{Name: "RuntimeClass", Type: 3, Form: "b5bb5e80d03f233d"},
 		{Name: "Scheduling", Type: 20},
 	},
 	Types: []schema.Type{

@@ -7,30 +7,28 @@ import (
 	"github.com/capstan-dev/capstan/internal/expression"
 )
 
-// New makes the catalog rows of policy/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of policy/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "policy", Version: "v1", GroupPriority: 17100, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", ListKind: "PodDisruptionBudgetList", Type: 19,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: "6fa8d2a3274ff50e", StorageVersionHash: "6BGBu0kpHtk=",
-			HasStatus:     true,
-			HasGeneration: true,
-			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "path-segment", AnyFinalizer: true, Checks: []api.Check{api.CheckObject}, MetadataLast: true},
-			Hooks:         &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod disruption budget.", Path: ".metadata.name"},
-				{Name: "Min Available", Type: "string", Description: "Pods that must stay available.", Cell: expression.NewCell(&Table, 19, "has(self.spec.minAvailable) ? string(self.spec.minAvailable) : \"N/A\"").Show},
-				{Name: "Max Unavailable", Type: "string", Description: "Pods that may be unavailable.", Cell: expression.NewCell(&Table, 19, "has(self.spec.maxUnavailable) ? string(self.spec.maxUnavailable) : \"N/A\"").Show},
-				{Name: "Allowed Disruptions", Type: "integer", Description: "Evictions that are allowed right now.", Path: ".status.disruptionsAllowed"},
-				{Name: "Age", Type: "string", Description: "Time since the pod disruption budget was created.", Path: ".metadata.creationTimestamp"},
-			},
-			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Table: &Table, Type: 19, Checks: []api.Check{api.CheckObject}},
-			},
+		Table: r.Table("policy/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", ListKind: "PodDisruptionBudgetList", Type: gv.Table.Root("PodDisruptionBudget"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: gv.Table.FormOf("PodDisruptionBudget"), StorageVersionHash: "6BGBu0kpHtk=",
+		HasStatus:     true,
+		HasGeneration: true,
+		Writing:       api.Writing{ConditionalUpdate: true},
+		Checking:      api.Checking{NameFormat: "path-segment", AnyFinalizer: true, Checks: []api.Check{api.CheckObject}, MetadataLast: true},
+		Hooks:         &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod disruption budget.", Path: ".metadata.name"},
+			{Name: "Min Available", Type: "string", Description: "Pods that must stay available.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PodDisruptionBudget"), "has(self.spec.minAvailable) ? string(self.spec.minAvailable) : \"N/A\"").Show},
+			{Name: "Max Unavailable", Type: "string", Description: "Pods that may be unavailable.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PodDisruptionBudget"), "has(self.spec.maxUnavailable) ? string(self.spec.maxUnavailable) : \"N/A\"").Show},
+			{Name: "Allowed Disruptions", Type: "integer", Description: "Evictions that are allowed right now.", Path: ".status.disruptionsAllowed"},
+			{Name: "Age", Type: "string", Description: "Time since the pod disruption budget was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+		Subresources: []api.Subresource{
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Table: gv.Table, Type: gv.Table.Root("PodDisruptionBudget"), Checks: []api.Check{api.CheckObject}},
+		},
+	})
 	return gv
 }

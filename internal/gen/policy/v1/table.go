@@ -8,7 +8,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 var Table = schema.Table{Group: "policy", Version: "v1",
 	Roots: []schema.Root{
 		{Name: "Eviction", Type: 0},
-		{Name: "PodDisruptionBudget", Type: 19},
+		{Name: "PodDisruptionBudget", Type: 19, Form: "6fa8d2a3274ff50e"},
 		{Name: "PodDisruptionBudgetSpec", Type: 20},
 		{Name: "PodDisruptionBudgetStatus", Type: 28},
 	},

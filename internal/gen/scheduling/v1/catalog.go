@@ -6,24 +6,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of scheduling/v1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of scheduling/v1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "scheduling.k8s.io", Version: "v1", GroupPriority: 16600, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "priorityclasses", Kind: "PriorityClass", ListKind: "PriorityClassList", Type: 0,
-			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"pc"}, StorageVersion: "v1", Form: "aa53c2a244e25eda", StorageVersionHash: "1QwjyaZjj3Y=",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange}},
-			Deletion: api.Deletion{ProtectedNames: []string{"system-cluster-critical", "system-node-critical"}},
-			Hooks:    &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
-			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority class.", Path: ".metadata.name"},
-				{Name: "Value", Type: "integer", Description: "Priority that pods of the class get.", Path: ".value"},
-				{Name: "Global-Default", Type: "boolean", Description: "Whether pods without a class get this one.", Path: ".globalDefault"},
-				{Name: "Age", Type: "string", Description: "Time since the priority class was created.", Path: ".metadata.creationTimestamp"},
-			},
+		Table: r.Table("scheduling/v1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "priorityclasses", Kind: "PriorityClass", ListKind: "PriorityClassList", Type: gv.Table.Root("PriorityClass"),
+		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		ShortNames: []string{"pc"}, StorageVersion: "v1", Form: gv.Table.FormOf("PriorityClass"), StorageVersionHash: "1QwjyaZjj3Y=",
+		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange}},
+		Deletion: api.Deletion{ProtectedNames: []string{"system-cluster-critical", "system-node-critical"}},
+		Hooks:    &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
+		Columns: []api.Column{
+			{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority class.", Path: ".metadata.name"},
+			{Name: "Value", Type: "integer", Description: "Priority that pods of the class get.", Path: ".value"},
+			{Name: "Global-Default", Type: "boolean", Description: "Whether pods without a class get this one.", Path: ".globalDefault"},
+			{Name: "Age", Type: "string", Description: "Time since the priority class was created.", Path: ".metadata.creationTimestamp"},
 		},
-	}
+	})
 	return gv
 }

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that scheduling/v1 reaches.
 var Table = schema.Table{Group: "scheduling.k8s.io", Version: "v1",
 	Roots: []schema.Root{
-		{Name: "PriorityClass", Type: 0},
+		{Name: "PriorityClass", Type: 0, Form: "aa53c2a244e25eda"},
 	},
 	Types: []schema.Type{
 		0: {Name: "scheduling/v1.PriorityClass", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand(nil), Change: []schema.Demand{

@@ -6,18 +6,16 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// New makes the catalog rows of storage/v1beta1.
-func New(h Hooks) *api.GroupVersion {
+// New makes the catalog rows of storage/v1beta1 in a release.
+func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "storage.k8s.io", Version: "v1beta1", GroupPriority: 16800, VersionPriority: 9,
-		Table: &Table, Defaults: defaults(h)}
-	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: 0,
-			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "5d91e966a8022f94", StorageVersionHash: "xeVl+2Ly1kE=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
-			Deprecated: &api.Deprecation{Since: "1.24", RemovedIn: "1.27", Replacement: "storage.k8s.io/v1.CSIStorageCapacity"},
-			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1", Plural: "csistoragecapacities", Same: true},
-		},
-	}
+		Table: r.Table("storage/v1beta1", &Table), Defaults: defaults(h)}
+	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: gv.Table.Root("CSIStorageCapacity"),
+		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+		StorageVersion: "v1", Form: gv.Table.FormOf("CSIStorageCapacity"), StorageVersionHash: "xeVl+2Ly1kE=",
+		Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+		Deprecated: &api.Deprecation{Since: "1.24", RemovedIn: "1.27", Replacement: "storage.k8s.io/v1.CSIStorageCapacity"},
+		Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1", Plural: "csistoragecapacities", Same: true},
+	})
 	return gv
 }

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that storage/v1beta1 reaches.
 var Table = schema.Table{Group: "storage.k8s.io", Version: "v1beta1",
 	Roots: []schema.Root{
-		{Name: "CSIStorageCapacity", Type: 0},
+		{Name: "CSIStorageCapacity", Type: 0, Form: "5d91e966a8022f94"},
 	},
 	Types: []schema.Type{
 		0: {Name: "storage/v1beta1.CSIStorageCapacity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{

@@ -6,6 +6,7 @@ import (
 
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -16,7 +17,7 @@ import (
 // Deprecations of later releases are not shown.
 func TestFutureDeprecations(t *testing.T) {
 	groups := generated.New(policy.New(time.Now), conversion.Hooks{})
-	options.DropFutureDeprecations(groups)
+	options.DropFutureDeprecations(groups, discovery.Usual)
 	for _, c := range []struct {
 		group, version, plural, warning string
 	}{
