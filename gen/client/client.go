@@ -26,6 +26,16 @@ func (c *Client) AdmissionregistrationV1() AdmissionregistrationV1 {
 	return AdmissionregistrationV1{c.rest}
 }
 
+// AdmissionregistrationV1alpha1 gives the resources of admissionregistration.k8s.io/v1alpha1.
+func (c *Client) AdmissionregistrationV1alpha1() AdmissionregistrationV1alpha1 {
+	return AdmissionregistrationV1alpha1{c.rest}
+}
+
+// AdmissionregistrationV1beta1 gives the resources of admissionregistration.k8s.io/v1beta1.
+func (c *Client) AdmissionregistrationV1beta1() AdmissionregistrationV1beta1 {
+	return AdmissionregistrationV1beta1{c.rest}
+}
+
 // ApiextensionsV1 gives the resources of apiextensions.k8s.io/v1.
 func (c *Client) ApiextensionsV1() ApiextensionsV1 { return ApiextensionsV1{c.rest} }
 

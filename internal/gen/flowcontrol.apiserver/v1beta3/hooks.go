@@ -3,6 +3,7 @@
 package flowcontrolapiserverv1beta3
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -10,6 +11,10 @@ import (
 
 // Hooks are the rules that the documents of flowcontrol.apiserver/v1beta3 leave to hand-written code.
 type Hooks interface {
+	// ValidateFlowSchema finds what the schema cannot say; old is absent on create.
+	ValidateFlowSchema(obj, old document.Value) []api.FieldError
+	// ValidatePriorityLevelConfiguration finds what the schema cannot say; old is absent on create.
+	ValidatePriorityLevelConfiguration(obj, old document.Value) []api.FieldError
 }
 
 // Conversions are the parts of conversions that copying fields of one name does
