@@ -26,6 +26,16 @@ func (c *Client) AdmissionregistrationV1() AdmissionregistrationV1 {
 	return AdmissionregistrationV1{c.rest}
 }
 
+// AdmissionregistrationV1alpha1 gives the resources of admissionregistration.k8s.io/v1alpha1.
+func (c *Client) AdmissionregistrationV1alpha1() AdmissionregistrationV1alpha1 {
+	return AdmissionregistrationV1alpha1{c.rest}
+}
+
+// AdmissionregistrationV1beta1 gives the resources of admissionregistration.k8s.io/v1beta1.
+func (c *Client) AdmissionregistrationV1beta1() AdmissionregistrationV1beta1 {
+	return AdmissionregistrationV1beta1{c.rest}
+}
+
 // ApiextensionsV1 gives the resources of apiextensions.k8s.io/v1.
 func (c *Client) ApiextensionsV1() ApiextensionsV1 { return ApiextensionsV1{c.rest} }
 
@@ -63,6 +73,12 @@ func (c *Client) BatchV1() BatchV1 { return BatchV1{c.rest} }
 
 // CertificatesV1 gives the resources of certificates.k8s.io/v1.
 func (c *Client) CertificatesV1() CertificatesV1 { return CertificatesV1{c.rest} }
+
+// CertificatesV1alpha1 gives the resources of certificates.k8s.io/v1alpha1.
+func (c *Client) CertificatesV1alpha1() CertificatesV1alpha1 { return CertificatesV1alpha1{c.rest} }
+
+// CertificatesV1beta1 gives the resources of certificates.k8s.io/v1beta1.
+func (c *Client) CertificatesV1beta1() CertificatesV1beta1 { return CertificatesV1beta1{c.rest} }
 
 // CoordinationV1 gives the resources of coordination.k8s.io/v1.
 func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest} }
@@ -149,6 +165,12 @@ func (c *Client) ResourceV1beta2() ResourceV1beta2 { return ResourceV1beta2{c.re
 // SchedulingV1 gives the resources of scheduling.k8s.io/v1.
 func (c *Client) SchedulingV1() SchedulingV1 { return SchedulingV1{c.rest} }
 
+// SchedulingV1alpha1 gives the resources of scheduling.k8s.io/v1alpha1.
+func (c *Client) SchedulingV1alpha1() SchedulingV1alpha1 { return SchedulingV1alpha1{c.rest} }
+
+// SchedulingV1alpha2 gives the resources of scheduling.k8s.io/v1alpha2.
+func (c *Client) SchedulingV1alpha2() SchedulingV1alpha2 { return SchedulingV1alpha2{c.rest} }
+
 // StorageV1 gives the resources of storage.k8s.io/v1.
 func (c *Client) StorageV1() StorageV1 { return StorageV1{c.rest} }
 
@@ -157,3 +179,13 @@ func (c *Client) StorageV1alpha1() StorageV1alpha1 { return StorageV1alpha1{c.re
 
 // StorageV1beta1 gives the resources of storage.k8s.io/v1beta1.
 func (c *Client) StorageV1beta1() StorageV1beta1 { return StorageV1beta1{c.rest} }
+
+// StoragemigrationV1alpha1 gives the resources of storagemigration.k8s.io/v1alpha1.
+func (c *Client) StoragemigrationV1alpha1() StoragemigrationV1alpha1 {
+	return StoragemigrationV1alpha1{c.rest}
+}
+
+// StoragemigrationV1beta1 gives the resources of storagemigration.k8s.io/v1beta1.
+func (c *Client) StoragemigrationV1beta1() StoragemigrationV1beta1 {
+	return StoragemigrationV1beta1{c.rest}
+}

@@ -62,7 +62,7 @@ func (c *comparison) gate(name string, was model.Gate, now *model.Promises) {
 		case "alpha":
 			return
 		case "deprecated":
-			if !was.Locked {
+			if !was.WasStable {
 				releases, months = 1, 3
 			}
 		}

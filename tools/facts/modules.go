@@ -53,19 +53,24 @@ func module(name string) (*zip.ReadCloser, error) {
 	return zip.OpenReader(found.Zip)
 }
 
+// gateFiles are the files with the feature gates of a module.
+const gateFiles = `/pkg/features/[a-z_]*features?\.go$`
+
 // read finds the rows of all tables in the source of a release.
 func (r *release) read() (map[string][]string, error) {
 	found := map[string][]string{}
 	numbers, structs := map[string]map[string]string{}, structures{} // of fields, by type
 	gates := map[string]string{}
 	for _, other := range append(r.others, r.server) {
+		names := map[string]string{} // of gates, by their constants, which may be in another file of the module
 		if err := errors.Join(
 			eachFile(other, `/generated\.proto$`, func(dir string, text []byte) { readNumbers(dir, text, numbers) }),
 			eachFile(other, `/(\w*types\w*|namedresources)\.go$|/apis/meta/v1/\w+\.go$`, structs.read),
 			eachFile(other, `/zz_generated\.prerelease-lifecycle\.go$`, func(dir string, text []byte) {
 				found["lifecycles"] = append(found["lifecycles"], readLifecycles(dir, text)...)
 			}),
-			eachFile(other, `/pkg/features/[a-z_]*features?\.go$`, func(_ string, text []byte) { readGates(text, gates) })); err != nil {
+			eachFile(other, gateFiles, func(_ string, text []byte) { readGateNames(text, names) }),
+			eachFile(other, gateFiles, func(_ string, text []byte) { readGates(text, names, gates) })); err != nil {
 			return nil, err
 		}
 	}

@@ -92,13 +92,16 @@ var (
 	ofVersion = regexp.MustCompile(`^\s*\{Version: [^,]*, (.*)\}`)
 )
 
+// readGateNames finds the names of the feature gates of a file of Go, by their constants.
+func readGateNames(source []byte, into map[string]string) {
+	for _, m := range constant.FindAllStringSubmatch(string(source), -1) {
+		into[m[1]] = m[2]
+	}
+}
+
 // readGates finds the feature gates of a file of Go, as they are in its own release: the last of the specs
 // that follow versions.
-func readGates(source []byte, into map[string]string) {
-	name := map[string]string{}
-	for _, m := range constant.FindAllStringSubmatch(string(source), -1) {
-		name[m[1]] = m[2]
-	}
+func readGates(source []byte, name, into map[string]string) {
 	gate := ""
 	for line := range strings.Lines(string(source)) {
 		if m := oneLine.FindStringSubmatch(line); m != nil {

@@ -150,9 +150,9 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 		r := catalogResource{Resource: res, VerbSet: verbSet(res.Verbs), HookName: res.Kind}
 		if res.StoredAs != nil {
 			r.HookName = res.Kind + "In" + camelDir(gv.Dir)
-			r.Convert = conversionLiteral(res, func(method string) string { return g.adapted("c", "Replace", method) })
+			r.Convert = conversionLiteral(res, g.Outside, func(method string) string { return g.adapted("c", "Replace", method) })
 			if res.Conversion.Hook {
-				g.Converts = append(g.Converts, conversionMethods(res)...)
+				g.Converts = append(g.Converts, conversionMethods(res, g.Outside)...)
 			}
 		}
 		r.Method = g.performed(m, res)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/delta"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // The built-in documents have a history of many releases, which share their code: a row of a catalog is there once for all

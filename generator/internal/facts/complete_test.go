@@ -131,6 +131,9 @@ func compareRelease(t *testing.T, m *model.Model, minor int) []string {
 	dropNewer(m, newer, r.knows)
 	found := differences{found: map[string]bool{}, skipped: map[string]int{}}
 	r.compareTypes(m, found)
+	if r.checked("gates") {
+		compareGates(m, ofRelease(t, "gates", minor), found)
+	}
 	served := servedResources{suffix: m.Profile.GroupSuffix, checked: r.checked, lifecycles: map[string]row{}}
 	for _, l := range ofRelease(t, "lifecycles", minor) {
 		served.lifecycles[l["group"]+"/"+l["version"]+"."+l["kind"]] = l

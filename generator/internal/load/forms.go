@@ -54,6 +54,9 @@ var forms = sync.OnceValues(func() (map[string]*form, error) {
 	return all, nil
 })
 
+// sharedParts are the parts of the form of schemas that other forms have too.
+var sharedParts = map[string][]string{"version": {"check", "lifecycle"}, "promises": {"lifecycle"}}
+
 // readForm reads a JSON Schema, completes and compiles it. Named checks are those of schemas.
 func readForm(name string, schemas *form) (*form, error) {
 	text, err := keyFiles.ReadFile("keys/" + name + ".yaml")
@@ -66,12 +69,12 @@ func readForm(name string, schemas *form) (*form, error) {
 	}
 	root := doc.Content[0]
 	f := &form{schemas: map[string]*jsonschema.Schema{}}
-	if name == "version" {
+	if parts := sharedParts[name]; parts != nil {
 		var other yaml.Node
 		if err := yaml.Unmarshal(schemas.text, &other); err != nil {
 			return nil, err
 		}
-		for _, shared := range []string{"check", "lifecycle"} {
+		for _, shared := range parts {
 			setChild(childOf(root, "$defs"), shared, childOf(childOf(other.Content[0], "$defs"), shared))
 		}
 	}

@@ -76,6 +76,7 @@ func TestReadersHaveTheKeysOfTheForms(t *testing.T) {
 		"version/$defs/subresource": d.subresourceKeys(sub, gv, new(string)), "version/$defs/action": d.actionKeys(&model.Action{}, new(string)), "version/$defs/column": d.columnKeys(&model.Column{}),
 		"version/$defs/selectable": d.selectableKeys(&model.Selectable{}), "profile/$defs/profile": d.profileKeys(&model.Profile{}),
 		"schema/$defs/lifecycle": d.lifecycleKeys(&schema.Lifecycle{}), "version/$defs/lifecycle": d.lifecycleKeys(&schema.Lifecycle{}),
+		"promises/$defs/lifecycle": d.lifecycleKeys(&schema.Lifecycle{}),
 		"releases/$defs/releases": d.releasesKeys(&model.Releases{}),
 		"promises/$defs/promises": d.promiseKeys(&model.Promises{}), "promises/$defs/gate": d.gateKeys(&model.Gate{}),
 		"promises/$defs/metric": d.metricKeys(&model.Metric{}), "promises/$defs/flag": d.flagKeys(&model.Flag{}),

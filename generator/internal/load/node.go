@@ -91,9 +91,16 @@ func (n node) with(y *yaml.Node) node {
 // mostBytes is the greatest size of a document, and mostTogether that of all.
 const mostBytes, mostTogether = 8 << 20, 24 << 20
 
-// file parses one document, named relative to the project's root. The names of
-// the profile are filled in before.
+// file is one document as it is in the release, named relative to the project's root; ok is false if it is not there.
 func (r *reader) file(name string) (n node, text []byte, ok bool) {
+	if n, text, ok = r.wholeFile(name); ok {
+		n, ok = r.present(name, n, text)
+	}
+	return n, text, ok
+}
+
+// wholeFile parses one document with the parts of all releases. The names of the profile are filled in before.
+func (r *reader) wholeFile(name string) (n node, text []byte, ok bool) {
 	path := filepath.Join(r.root, filepath.FromSlash(name))
 	switch info, err := os.Lstat(path); {
 	case err != nil || r.changed[name] != nil:
@@ -124,9 +131,7 @@ func (r *reader) file(name string) (n node, text []byte, ok bool) {
 	if r.names != nil {
 		text = []byte(r.names.Replace(string(text)))
 	}
-	if n, ok = r.parse(name, text); ok {
-		n, ok = r.present(name, n, text)
-	}
+	n, ok = r.parse(name, text)
 	return n, text, ok
 }
 

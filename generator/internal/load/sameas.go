@@ -54,11 +54,28 @@ func (d *documents) otherDocument(at node) (node, bool) {
 		d.fail(at.pos(), "write /<group>/<version>/<Kind>", "no schema document for %s", at.Value)
 		return node{}, false
 	}
-	other, _, ok := d.file(name) // a mistake is reported where the document is read for itself
+	other, text, ok := d.wholeFile(name) // a mistake is reported where the document is read for itself
+	if ok {
+		other, ok = d.present(name, everThere(other), text)
+	}
 	if !ok {
 		return node{}, false
 	}
 	return without(other, "$id"), true
+}
+
+// everThere is a document without the releases in which it is there: what it says counts in those of the one that is the
+// same as it.
+func everThere(n node) node {
+	life, ok := valueOf(n, lifecycleKeys[0])
+	if !ok {
+		return n
+	}
+	n = without(n, lifecycleKeys[0])
+	if life = without(without(life, "since"), "until"); len(life.Content) > 0 {
+		setChild(n.Node, lifecycleKeys[0], life.Node)
+	}
+	return n
 }
 
 // otherType finds the type that is named at a place: the root of a document or one of its

@@ -243,11 +243,13 @@ type Promises struct {
 
 // Gate is a feature gate.
 type Gate struct {
-	Pos     schema.Position
-	Stage   string // alpha, beta, stable, deprecated
-	Enabled *bool  // whether it is on by default, where that is not usual for the stage
-	Locked  bool   // deprecated: it was stable before
-	Since   string // the release in which it reached the stage; "" for an unknown one
+	Pos       schema.Position
+	Lifecycle schema.Lifecycle
+	Stage     string // alpha, beta, stable, deprecated
+	Enabled   *bool  // whether it is on by default, where that is not usual for the stage
+	Locked    *bool  // whether it keeps its default, where that is not usual for the stage
+	WasStable bool   // deprecated: it was stable before
+	Since     string // the release in which it reached the stage; "" for an unknown one
 }
 
 // On reports whether the feature is on by default.
@@ -256,6 +258,14 @@ func (g Gate) On() bool {
 		return *g.Enabled
 	}
 	return g.Stage == "stable" || g.Stage == "beta"
+}
+
+// Fixed reports whether the gate keeps its default, whatever a command line says.
+func (g Gate) Fixed() bool {
+	if g.Locked != nil {
+		return *g.Locked
+	}
+	return g.Stage == "stable"
 }
 
 // Metric is a metric that the server exposes.

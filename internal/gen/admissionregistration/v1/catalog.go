@@ -12,33 +12,68 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1", GroupPriority: 16700, VersionPriority: 15,
 		Table: r.Table("admissionregistration/v1", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h, gv.Table)
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy", ListKind: "MutatingAdmissionPolicyList", Type: gv.Table.Root("MutatingAdmissionPolicy"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "LYmCf+UMVdg=",
-		HasGeneration: true,
-		Writing:       api.Writing{ConditionalUpdate: true},
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
-		Hooks:         &api.Hooks{Validate: h.ValidateMutatingAdmissionPolicy},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy.", Path: ".metadata.name"},
-			{Name: "Mutations", Type: "integer", Description: "Number of changes.", Path: ".spec.mutations", Cell: h.CellCount},
-			{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("MutatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
-			{Name: "Age", Type: "string", Description: "Time since the mutating admission policy was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding", ListKind: "MutatingAdmissionPolicyBindingList", Type: gv.Table.Root("MutatingAdmissionPolicyBinding"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "90V5FRZZ3Zg=",
-		HasGeneration: true,
-		Writing:       api.Writing{ConditionalUpdate: true},
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy binding.", Path: ".metadata.name"},
-			{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
-			{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
-			{Name: "Age", Type: "string", Description: "Time since the mutating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
+	if r.In("1.25", "1.31") || r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy", ListKind: "MutatingAdmissionPolicyList", Type: gv.Table.Root("MutatingAdmissionPolicy"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "LYmCf+UMVdg=",
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateMutatingAdmissionPolicy},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy.", Path: ".metadata.name"},
+				{Name: "Mutations", Type: "integer", Description: "Number of changes.", Path: ".spec.mutations", Cell: h.CellCount},
+				{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("MutatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the mutating admission policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.32", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy", ListKind: "MutatingAdmissionPolicyList", Type: gv.Table.Root("MutatingAdmissionPolicy"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "lP2+lF8aHIY=",
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateMutatingAdmissionPolicy},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy.", Path: ".metadata.name"},
+				{Name: "Mutations", Type: "integer", Description: "Number of changes.", Path: ".spec.mutations", Cell: h.CellCount},
+				{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("MutatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the mutating admission policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.25", "1.31") || r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding", ListKind: "MutatingAdmissionPolicyBindingList", Type: gv.Table.Root("MutatingAdmissionPolicyBinding"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "90V5FRZZ3Zg=",
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy binding.", Path: ".metadata.name"},
+				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
+				{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
+				{Name: "Age", Type: "string", Description: "Time since the mutating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.32", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding", ListKind: "MutatingAdmissionPolicyBindingList", Type: gv.Table.Root("MutatingAdmissionPolicyBinding"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "Q2Qe566oRi8=",
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy binding.", Path: ".metadata.name"},
+				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
+				{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
+				{Name: "Age", Type: "string", Description: "Time since the mutating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", ListKind: "MutatingWebhookConfigurationList", Type: gv.Table.Root("MutatingWebhookConfiguration"),
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingWebhookConfiguration"), StorageVersionHash: "Sqi0GUgDaX0=",
@@ -52,37 +87,111 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the mutating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: gv.Table.Root("ValidatingAdmissionPolicy"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "6OxvlMmQ6is=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Writing:       api.Writing{ConditionalUpdate: true},
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
-		Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
-			{Name: "Validations", Type: "integer", Description: "Number of conditions.", Path: ".spec.validations", Cell: h.CellCount},
-			{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ValidatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
-			{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: gv.Table.Root("ValidatingAdmissionPolicyBinding"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "v9715VZqakg=",
-		HasGeneration: true,
-		Writing:       api.Writing{ConditionalUpdate: true},
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
-			{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
-			{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
-			{Name: "Age", Type: "string", Description: "Time since the validating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
+	if r.In("1.25", "1.25") || r.In("1.31", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: gv.Table.Root("ValidatingAdmissionPolicy"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "6OxvlMmQ6is=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
+				{Name: "Validations", Type: "integer", Description: "Number of conditions.", Path: ".spec.validations", Cell: h.CellCount},
+				{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ValidatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+			},
+		})
+	}
+	if r.In("1.26", "1.28") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: gv.Table.Root("ValidatingAdmissionPolicy"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "Vd+hadMG3gs=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
+				{Name: "Validations", Type: "integer", Description: "Number of conditions.", Path: ".spec.validations", Cell: h.CellCount},
+				{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ValidatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+			},
+		})
+	}
+	if r.In("1.29", "1.30") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: gv.Table.Root("ValidatingAdmissionPolicy"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "P/h9c6yIbaY=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
+				{Name: "Validations", Type: "integer", Description: "Number of conditions.", Path: ".spec.validations", Cell: h.CellCount},
+				{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ValidatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+			},
+		})
+	}
+	if r.In("1.25", "1.25") || r.In("1.31", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: gv.Table.Root("ValidatingAdmissionPolicyBinding"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "v9715VZqakg=",
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
+				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
+				{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.26", "1.28") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: gv.Table.Root("ValidatingAdmissionPolicyBinding"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "Yc3M4GKADk4=",
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
+				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
+				{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.29", "1.30") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: gv.Table.Root("ValidatingAdmissionPolicyBinding"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "XYju31JKYek=",
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
+				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
+				{Name: "ParamRef", Type: "string", Description: "The objects with parameters.", Path: ".spec", Cell: h.CellParamRef},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy binding was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", ListKind: "ValidatingWebhookConfigurationList", Type: gv.Table.Root("ValidatingWebhookConfiguration"),
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingWebhookConfiguration"), StorageVersionHash: "B0wHjQmsGNk=",

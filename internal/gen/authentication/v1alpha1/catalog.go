@@ -10,11 +10,31 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authentication.k8s.io", Version: "v1alpha1", GroupPriority: 17700, VersionPriority: 1,
 		Off: true, Table: r.Table("authentication/v1alpha1", &Table), Defaults: defaults(h)}
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
-		Verbs: api.VerbCreate,
+	if r.In("1.25", "1.25") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
+			Verbs: api.VerbCreate,
 
-		Endpoint: "review-own-user",
-		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-	})
+			Endpoint: "review-own-user",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+		})
+	}
+	if r.In("1.26", "1.26") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
+			Verbs: api.VerbCreate,
+
+			Endpoint:   "review-own-user",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+			Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
+		})
+	}
+	if r.In("1.27", "1.31") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
+			Verbs: api.VerbCreate,
+
+			Endpoint:   "review-own-user",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+			Deprecated: &api.Deprecation{Since: "1.29", RemovedIn: "1.32", Replacement: ""},
+		})
+	}
 	return gv
 }

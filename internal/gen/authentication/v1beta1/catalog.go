@@ -9,13 +9,24 @@ import (
 // New makes the catalog rows of authentication/v1beta1 in a release.
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authentication.k8s.io", Version: "v1beta1", GroupPriority: 17700, VersionPriority: 9,
-		Unlisted: true, Table: r.Table("authentication/v1beta1", &Table), Defaults: defaults(h)}
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
-		Verbs: api.VerbCreate,
+		Unlisted: r.In("1.25", "1.26"), Off: r.In("1.27", "1.32"), Table: r.Table("authentication/v1beta1", &Table), Defaults: defaults(h)}
+	if r.In("1.25", "1.26") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
+			Verbs: api.VerbCreate,
 
-		Endpoint: "review-own-user",
-		Checking: api.Checking{NameFormat: "dns1123-subdomain"},
-	})
+			Endpoint: "review-own-user",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain"},
+		})
+	}
+	if r.In("1.27", "1.32") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: gv.Table.Root("SelfSubjectReview"),
+			Verbs: api.VerbCreate,
+
+			Endpoint:   "review-own-user",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+			Deprecated: &api.Deprecation{Since: "1.30", RemovedIn: "1.33", Replacement: ""},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "tokenreviews", Kind: "TokenReview", ListKind: "TokenReviewList", Type: gv.Table.Root("TokenReview"),
 		Verbs: api.VerbCreate,
 

@@ -12,51 +12,107 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "batch", Version: "v1", GroupPriority: 17400, VersionPriority: 15,
 		Table: r.Table("batch/v1", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h, gv.Table)
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: gv.Table.Root("CronJob"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("CronJob"), StorageVersionHash: "sd5LIXh4Fjs=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
-		Hooks:         &api.Hooks{Warn: h.WarnCronJob},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
-			{Name: "Schedule", Type: "string", Description: "When jobs are started, as a cron expression.", Path: ".spec.schedule"},
-			{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are started for now.", Cell: expression.NewCell(gv.Table, gv.Table.Root("CronJob"), "!has(self.spec.suspend) ? \"<unset>\" : self.spec.suspend ? \"True\" : \"False\"").Show},
-			{Name: "Active", Type: "integer", Description: "Jobs of this cron job that are still running.", Path: ".status.active", Cell: h.CellCount},
-			{Name: "Last Schedule", Type: "string", Description: "Time since a job was last started.", Path: ".status.lastScheduleTime", Absent: "<none>"},
-			{Name: "Age", Type: "string", Description: "Time since the cron job was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellContainers},
-			{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellImages},
-			{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods, where it was chosen by hand.", Path: ".spec.jobTemplate.spec.selector", Cell: h.CellSelector},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: gv.Table, Type: gv.Table.Root("CronJob"), Checks: []api.Check{api.CheckObject}},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: gv.Table.Root("Job"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Job"), StorageVersionHash: "mudhfqk/qZY=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckCreated, api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
-		Deletion:      api.Deletion{Dependents: "orphan", OrphanWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"},
-		Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
-			{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Job"), "string(self.status.succeeded) + \"/\" + (has(self.spec.completions) ? string(self.spec.completions) : self.spec.parallelism > 1 ? \"1 of \" + string(self.spec.parallelism) : \"1\")").Show},
-			{Name: "Duration", Type: "string", Description: "How long the job took, or has been running.", Cell: h.CellJobDuration},
-			{Name: "Age", Type: "string", Description: "Time since the job was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
-			{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},
-			{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the job.", Path: ".spec.selector", Cell: h.CellSelector},
-		},
-		Selectable: []api.Selectable{
-			{Name: "status.successful", Path: []string{"status", "succeeded"}, Default: "0"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: gv.Table, Type: gv.Table.Root("Job")},
-		},
-	})
+	if r.In("1.25", "1.29") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: gv.Table.Root("CronJob"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("CronJob"), StorageVersionHash: "sd5LIXh4Fjs=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Hooks:         &api.Hooks{Warn: h.WarnCronJob},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
+				{Name: "Schedule", Type: "string", Description: "When jobs are started, as a cron expression.", Path: ".spec.schedule"},
+				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are started for now.", Cell: expression.NewCell(gv.Table, gv.Table.Root("CronJob"), "!has(self.spec.suspend) ? \"<unset>\" : self.spec.suspend ? \"True\" : \"False\"").Show},
+				{Name: "Active", Type: "integer", Description: "Jobs of this cron job that are still running.", Path: ".status.active", Cell: h.CellCount},
+				{Name: "Last Schedule", Type: "string", Description: "Time since a job was last started.", Path: ".status.lastScheduleTime", Absent: "<none>"},
+				{Name: "Age", Type: "string", Description: "Time since the cron job was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellContainers},
+				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellImages},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods, where it was chosen by hand.", Path: ".spec.jobTemplate.spec.selector", Cell: h.CellSelector},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: gv.Table, Type: gv.Table.Root("CronJob"), Checks: []api.Check{api.CheckObject}},
+			},
+		})
+	}
+	if r.In("1.30", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: gv.Table.Root("CronJob"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("CronJob"), StorageVersionHash: "sd5LIXh4Fjs=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Hooks:         &api.Hooks{Warn: h.WarnCronJob},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
+				{Name: "Schedule", Type: "string", Description: "When jobs are started, as a cron expression.", Path: ".spec.schedule"},
+				{Name: "Timezone", Type: "string", Description: "Zone in which the schedule is read.", Path: ".spec.timeZone", Absent: "<none>"},
+				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are started for now.", Cell: expression.NewCell(gv.Table, gv.Table.Root("CronJob"), "!has(self.spec.suspend) ? \"<unset>\" : self.spec.suspend ? \"True\" : \"False\"").Show},
+				{Name: "Active", Type: "integer", Description: "Jobs of this cron job that are still running.", Path: ".status.active", Cell: h.CellCount},
+				{Name: "Last Schedule", Type: "string", Description: "Time since a job was last started.", Path: ".status.lastScheduleTime", Absent: "<none>"},
+				{Name: "Age", Type: "string", Description: "Time since the cron job was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellContainers},
+				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellImages},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods, where it was chosen by hand.", Path: ".spec.jobTemplate.spec.selector", Cell: h.CellSelector},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: gv.Table, Type: gv.Table.Root("CronJob"), Checks: []api.Check{api.CheckObject}},
+			},
+		})
+	}
+	if r.In("1.25", "1.29") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: gv.Table.Root("Job"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Job"), StorageVersionHash: "mudhfqk/qZY=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckCreated, api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
+			Deletion:      api.Deletion{Dependents: "orphan", OrphanWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"},
+			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
+				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Job"), "string(self.status.succeeded) + \"/\" + (has(self.spec.completions) ? string(self.spec.completions) : self.spec.parallelism > 1 ? \"1 of \" + string(self.spec.parallelism) : \"1\")").Show},
+				{Name: "Duration", Type: "string", Description: "How long the job took, or has been running.", Cell: h.CellJobDuration},
+				{Name: "Age", Type: "string", Description: "Time since the job was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
+				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the job.", Path: ".spec.selector", Cell: h.CellSelector},
+			},
+			Selectable: []api.Selectable{
+				{Name: "status.successful", Path: []string{"status", "succeeded"}, Default: "0"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: gv.Table, Type: gv.Table.Root("Job")},
+			},
+		})
+	}
+	if r.In("1.30", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: gv.Table.Root("Job"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Job"), StorageVersionHash: "mudhfqk/qZY=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckCreated, api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
+			Deletion:      api.Deletion{Dependents: "orphan", OrphanWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"},
+			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
+				{Name: "Status", Type: "string", Description: "Complete, Failed, Terminating, Suspended, FailureTarget, SuccessCriteriaMet, or Running.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Job"), "cel.bind(on, self.status.conditions.filter(c, c.status == \"True\").map(c, c.type), \"Complete\" in on ? \"Complete\" : \"Failed\" in on ? \"Failed\" : has(self.metadata.deletionTimestamp) ? \"Terminating\" : \"Suspended\" in on ? \"Suspended\" : \"FailureTarget\" in on ? \"FailureTarget\" : \"SuccessCriteriaMet\" in on ? \"SuccessCriteriaMet\" : \"Running\")").Show},
+				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Job"), "string(self.status.succeeded) + \"/\" + (has(self.spec.completions) ? string(self.spec.completions) : self.spec.parallelism > 1 ? \"1 of \" + string(self.spec.parallelism) : \"1\")").Show},
+				{Name: "Duration", Type: "string", Description: "How long the job took, or has been running.", Cell: h.CellJobDuration},
+				{Name: "Age", Type: "string", Description: "Time since the job was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
+				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the job.", Path: ".spec.selector", Cell: h.CellSelector},
+			},
+			Selectable: []api.Selectable{
+				{Name: "status.successful", Path: []string{"status", "succeeded"}, Default: "0"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: gv.Table, Type: gv.Table.Root("Job")},
+			},
+		})
+	}
 	return gv
 }

@@ -10,6 +10,7 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "coordination.k8s.io", Version: "v1", GroupPriority: 16500, VersionPriority: 15,
 		Table: r.Table("coordination/v1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "leases", Kind: "Lease", ListKind: "LeaseList", Type: gv.Table.Root("Lease"),
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1", Form: gv.Table.FormOf("Lease"), StorageVersionHash: "gqkMMb/YqFM=",

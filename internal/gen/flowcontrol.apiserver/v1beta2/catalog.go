@@ -12,46 +12,123 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", GroupPriority: 16100, VersionPriority: 15,
 		Table: r.Table("flowcontrol.apiserver/v1beta2", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h, gv.Table)
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: gv.Table.Root("FlowSchema"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1beta2", Form: gv.Table.FormOf("FlowSchema"), StorageVersionHash: "9bSnTLYweJ0=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
-		Hooks:         &api.Hooks{Validate: h.ValidateFlowSchema},
-		Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the flow schema.", Path: ".metadata.name"},
-			{Name: "PriorityLevel", Type: "string", Description: "Priority level that matching requests are handled at.", Path: ".spec.priorityLevelConfiguration.name"},
-			{Name: "MatchingPrecedence", Type: "string", Orders: true, Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
-			{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Path: ".spec.distinguisherMethod.type", Absent: "<none>"},
-			{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: expression.NewCell(gv.Table, gv.Table.Root("FlowSchema"), "self.status.conditions.map(c, c.type == \"Dangling\", c.status)[?0].orValue(\"?\")").Show},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: gv.Table, Type: gv.Table.Root("FlowSchema"), Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: gv.Table.Root("PriorityLevelConfiguration"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1beta2", Form: gv.Table.FormOf("PriorityLevelConfiguration"), StorageVersionHash: "BFVwf8eYnsw=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
-		Hooks:         &api.Hooks{Validate: h.ValidatePriorityLevelConfiguration},
-		Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority level configuration.", Path: ".metadata.name"},
-			{Name: "Type", Type: "string", Description: "Whether requests of the level are limited.", Path: ".spec.type"},
-			{Name: "AssuredConcurrencyShares", Type: "string", Description: "Weight of the level among all.", Path: ".spec.limited.assuredConcurrencyShares", Absent: "<none>"},
-			{Name: "Queues", Type: "string", Description: "Queues of the level.", Path: ".spec.limited.limitResponse.queuing.queues", Absent: "<none>"},
-			{Name: "HandSize", Type: "string", Description: "Queues that a flow is dealt.", Path: ".spec.limited.limitResponse.queuing.handSize", Absent: "<none>"},
-			{Name: "QueueLengthLimit", Type: "string", Description: "Requests that may wait in one queue.", Path: ".spec.limited.limitResponse.queuing.queueLengthLimit", Absent: "<none>"},
-			{Name: "Age", Type: "string", Description: "Time since the priority level configuration was created.", Path: ".metadata.creationTimestamp"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration"), Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
-		},
-	})
+	if r.In("1.25", "1.25") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: gv.Table.Root("FlowSchema"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta2", Form: gv.Table.FormOf("FlowSchema"), StorageVersionHash: "9bSnTLYweJ0=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateFlowSchema},
+			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the flow schema.", Path: ".metadata.name"},
+				{Name: "PriorityLevel", Type: "string", Description: "Priority level that matching requests are handled at.", Path: ".spec.priorityLevelConfiguration.name"},
+				{Name: "MatchingPrecedence", Type: "string", Orders: true, Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
+				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Path: ".spec.distinguisherMethod.type", Absent: "<none>"},
+				{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: expression.NewCell(gv.Table, gv.Table.Root("FlowSchema"), "self.status.conditions.map(c, c.type == \"Dangling\", c.status)[?0].orValue(\"?\")").Show},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: gv.Table, Type: gv.Table.Root("FlowSchema"), Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.26", "1.26") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: gv.Table.Root("FlowSchema"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta2", Form: gv.Table.FormOf("FlowSchema"), StorageVersionHash: "G+8IkrqFuJw=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateFlowSchema},
+			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: "flowcontrol.apiserver.k8s.io/v1beta3.FlowSchema"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the flow schema.", Path: ".metadata.name"},
+				{Name: "PriorityLevel", Type: "string", Description: "Priority level that matching requests are handled at.", Path: ".spec.priorityLevelConfiguration.name"},
+				{Name: "MatchingPrecedence", Type: "string", Orders: true, Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
+				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Path: ".spec.distinguisherMethod.type", Absent: "<none>"},
+				{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: expression.NewCell(gv.Table, gv.Table.Root("FlowSchema"), "self.status.conditions.map(c, c.type == \"Dangling\", c.status)[?0].orValue(\"?\")").Show},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: gv.Table, Type: gv.Table.Root("FlowSchema"), Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.27", "1.28") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: gv.Table.Root("FlowSchema"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta3", Form: gv.Table.FormOf("FlowSchema"), StorageVersionHash: "9NnFrw7ZEmA=",
+			HasStatus:  true,
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+			Deprecated: &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: "flowcontrol.apiserver.k8s.io/v1beta3.FlowSchema"},
+			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", Plural: "flowschemas", Same: true},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: gv.Table, Type: gv.Table.Root("FlowSchema")},
+			},
+		})
+	}
+	if r.In("1.25", "1.25") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: gv.Table.Root("PriorityLevelConfiguration"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta2", Form: gv.Table.FormOf("PriorityLevelConfiguration"), StorageVersionHash: "BFVwf8eYnsw=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidatePriorityLevelConfiguration},
+			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority level configuration.", Path: ".metadata.name"},
+				{Name: "Type", Type: "string", Description: "Whether requests of the level are limited.", Path: ".spec.type"},
+				{Name: "AssuredConcurrencyShares", Type: "string", Description: "Weight of the level among all.", Path: ".spec.limited.assuredConcurrencyShares", Absent: "<none>"},
+				{Name: "Queues", Type: "string", Description: "Queues of the level.", Path: ".spec.limited.limitResponse.queuing.queues", Absent: "<none>"},
+				{Name: "HandSize", Type: "string", Description: "Queues that a flow is dealt.", Path: ".spec.limited.limitResponse.queuing.handSize", Absent: "<none>"},
+				{Name: "QueueLengthLimit", Type: "string", Description: "Requests that may wait in one queue.", Path: ".spec.limited.limitResponse.queuing.queueLengthLimit", Absent: "<none>"},
+				{Name: "Age", Type: "string", Description: "Time since the priority level configuration was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration"), Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.26", "1.26") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: gv.Table.Root("PriorityLevelConfiguration"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta2", Form: gv.Table.FormOf("PriorityLevelConfiguration"), StorageVersionHash: "wltM4WMeeXs=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidatePriorityLevelConfiguration},
+			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: "flowcontrol.apiserver.k8s.io/v1beta3.PriorityLevelConfiguration"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority level configuration.", Path: ".metadata.name"},
+				{Name: "Type", Type: "string", Description: "Whether requests of the level are limited.", Path: ".spec.type"},
+				{Name: "NominalConcurrencyShares", Type: "string", Description: "Weight of the level among all.", Path: ".spec.limited.assuredConcurrencyShares", Absent: "<none>"},
+				{Name: "Queues", Type: "string", Description: "Queues of the level.", Path: ".spec.limited.limitResponse.queuing.queues", Absent: "<none>"},
+				{Name: "HandSize", Type: "string", Description: "Queues that a flow is dealt.", Path: ".spec.limited.limitResponse.queuing.handSize", Absent: "<none>"},
+				{Name: "QueueLengthLimit", Type: "string", Description: "Requests that may wait in one queue.", Path: ".spec.limited.limitResponse.queuing.queueLengthLimit", Absent: "<none>"},
+				{Name: "Age", Type: "string", Description: "Time since the priority level configuration was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration"), Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.27", "1.28") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: gv.Table.Root("PriorityLevelConfiguration"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta3", Form: gv.Table.FormOf("PriorityLevelConfiguration"), StorageVersionHash: "+CwSrEWTDhc=",
+			HasStatus:  true,
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+			Deprecated: &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: "flowcontrol.apiserver.k8s.io/v1beta3.PriorityLevelConfiguration"},
+			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", Plural: "prioritylevelconfigurations",
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "nominalConcurrencyShares", From: "assuredConcurrencyShares"}, {Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "assuredConcurrencyShares", From: "nominalConcurrencyShares"}, {Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}}},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
+			},
+		})
+	}
 	return gv
 }

@@ -3,6 +3,7 @@
 package flowcontrolapiserverv1beta3
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -10,15 +11,19 @@ import (
 
 // Hooks are the rules that the documents of flowcontrol.apiserver/v1beta3 leave to hand-written code.
 type Hooks interface {
+	// ValidateFlowSchema finds what the schema cannot say; old is absent on create.
+	ValidateFlowSchema(obj, old document.Value) []api.FieldError
+	// ValidatePriorityLevelConfiguration finds what the schema cannot say; old is absent on create.
+	ValidatePriorityLevelConfiguration(obj, old document.Value) []api.FieldError
 }
 
 // Conversions are the parts of conversions that copying fields of one name does
 // not do: those into and from the versions that the objects of flowcontrol.apiserver/v1beta3 are stored in.
 type Conversions interface {
-	// FlowcontrolApiserverV1beta3PriorityLevelConfigurationToStorage sets in to, of flowcontrol.apiserver/v1beta2, what from has in another form; the other fields are copied.
-	FlowcontrolApiserverV1beta3PriorityLevelConfigurationToStorage(from, to document.Value)
-	// FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromStorage sets in to what from, of flowcontrol.apiserver/v1beta2, has in another form; the other fields are copied.
-	FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromStorage(from, to document.Value)
+	// FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2 sets in to, of flowcontrol.apiserver/v1beta2, what from has in another form; the other fields are copied.
+	FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2(from, to document.Value)
+	// FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2 sets in to what from, of flowcontrol.apiserver/v1beta2, has in another form; the other fields are copied.
+	FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

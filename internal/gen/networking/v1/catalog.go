@@ -43,20 +43,83 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: gv.Table, Type: gv.Table.Root("Ingress")},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}, ErrorGroup: "extensions"},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
-			{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
-			{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: gv.Table, Type: gv.Table.Root("NetworkPolicy"), Checks: []api.Check{api.CheckObject}},
-		},
-	})
+	if r.In("1.33", "1.33") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ipaddresses", Kind: "IPAddress", ListKind: "IPAddressList", Type: gv.Table.Root("IPAddress"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ip"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("IPAddress"), StorageVersionHash: "O4H8VxQhW5Y=",
+			Checking:   api.Checking{NameFormat: "ip", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Conversion: &api.Conversion{Group: "networking.k8s.io", Version: "v1beta1", Plural: "ipaddresses", Same: true},
+		})
+	}
+	if r.In("1.34", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ipaddresses", Kind: "IPAddress", ListKind: "IPAddressList", Type: gv.Table.Root("IPAddress"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ip"}, StorageVersion: "v1", Form: gv.Table.FormOf("IPAddress"), StorageVersionHash: "3f/plJFChNE=",
+			Checking: api.Checking{NameFormat: "ip", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the IP address.", Path: ".metadata.name"},
+				{Name: "ParentRef", Type: "string", Description: "The object that uses the address.", Cell: expression.NewCell(gv.Table, gv.Table.Root("IPAddress"), "!has(self.spec.parentRef) ? \"<none>\" : self.spec.parentRef.resource.lowerAscii() + (self.spec.parentRef.group == \"\" ? \"\" : \".\" + self.spec.parentRef.group.lowerAscii()) + (self.spec.parentRef.namespace == \"\" ? \"\" : \"/\" + self.spec.parentRef.namespace) + \"/\" + self.spec.parentRef.name").Show},
+				{Name: "Age", Type: "string", Description: "Time since the IP address was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.25", "1.27") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}, ErrorGroup: "extensions"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
+				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
+				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: gv.Table, Type: gv.Table.Root("NetworkPolicy"), Checks: []api.Check{api.CheckObject}},
+			},
+		})
+	}
+	if r.In("1.28", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}, ErrorGroup: "extensions"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
+				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
+				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.33", "1.33") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "servicecidrs", Kind: "ServiceCIDR", ListKind: "ServiceCIDRList", Type: gv.Table.Root("ServiceCIDR"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "8ufAXOnr3Yg=",
+			HasStatus:  true,
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Conversion: &api.Conversion{Group: "networking.k8s.io", Version: "v1beta1", Plural: "servicecidrs", Same: true},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}, Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.34", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "servicecidrs", Kind: "ServiceCIDR", ListKind: "ServiceCIDRList", Type: gv.Table.Root("ServiceCIDR"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "gNLvruQhW2g=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service CIDR.", Path: ".metadata.name"},
+				{Name: "CIDRs", Type: "string", Description: "The ranges, one of each address family at most.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ServiceCIDR"), "self.spec.cidrs.join(\",\")").Show},
+				{Name: "Age", Type: "string", Description: "Time since the service CIDR was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}, Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
 	return gv
 }

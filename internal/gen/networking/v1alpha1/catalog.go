@@ -12,19 +12,51 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1alpha1", GroupPriority: 17200, VersionPriority: 1,
 		Off: true, Table: r.Table("networking/v1alpha1", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h, gv.Table)
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: gv.Table.Root("ClusterCIDR"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"cc"}, StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ClusterCIDR"), StorageVersionHash: "iC0u25BTSsc=",
-		Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
-		Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster CIDR.", Path: ".metadata.name"},
-			{Name: "PerNodeHostBits", Type: "string", Description: "Host bits of what a node gets.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterCIDR"), "string(self.spec.perNodeHostBits)").Show},
-			{Name: "IPv4", Type: "string", Description: "Range in IPv4.", Path: ".spec.ipv4", Absent: "<none>"},
-			{Name: "IPv6", Type: "string", Description: "Range in IPv6.", Path: ".spec.ipv6", Absent: "<none>"},
-			{Name: "Age", Type: "string", Description: "Time since the cluster CIDR was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "NodeSelector", Type: "string", Priority: 1, Description: "Nodes that are served from the range.", Cell: h.CellClusterCIDRNodeSelector},
-		},
-	})
+	if r.In("1.25", "1.28") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: gv.Table.Root("ClusterCIDR"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"cc"}, StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ClusterCIDR"), StorageVersionHash: "iC0u25BTSsc=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster CIDR.", Path: ".metadata.name"},
+				{Name: "PerNodeHostBits", Type: "string", Description: "Host bits of what a node gets.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterCIDR"), "string(self.spec.perNodeHostBits)").Show},
+				{Name: "IPv4", Type: "string", Description: "Range in IPv4.", Path: ".spec.ipv4", Absent: "<none>"},
+				{Name: "IPv6", Type: "string", Description: "Range in IPv6.", Path: ".spec.ipv6", Absent: "<none>"},
+				{Name: "Age", Type: "string", Description: "Time since the cluster CIDR was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "NodeSelector", Type: "string", Priority: 1, Description: "Nodes that are served from the range.", Cell: h.CellClusterCIDRNodeSelector},
+			},
+		})
+	}
+	if r.In("1.27", "1.30") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ipaddresses", Kind: "IPAddress", ListKind: "IPAddressList", Type: gv.Table.Root("IPAddress"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ip"}, StorageVersion: "v1alpha1", Form: gv.Table.FormOf("IPAddress"), StorageVersionHash: "3APLM23DOxw=",
+			Checking:   api.Checking{NameFormat: "ip", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Deprecated: &api.Deprecation{Since: "1.30", RemovedIn: "1.33", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the IP address.", Path: ".metadata.name"},
+				{Name: "ParentRef", Type: "string", Description: "The object that uses the address.", Cell: expression.NewCell(gv.Table, gv.Table.Root("IPAddress"), "!has(self.spec.parentRef) ? \"<none>\" : self.spec.parentRef.resource.lowerAscii() + (self.spec.parentRef.group == \"\" ? \"\" : \".\" + self.spec.parentRef.group.lowerAscii()) + (self.spec.parentRef.namespace == \"\" ? \"\" : \"/\" + self.spec.parentRef.namespace) + \"/\" + self.spec.parentRef.name").Show},
+				{Name: "Age", Type: "string", Description: "Time since the IP address was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.29", "1.30") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "servicecidrs", Kind: "ServiceCIDR", ListKind: "ServiceCIDRList", Type: gv.Table.Root("ServiceCIDR"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "3cDF5hqTkLY=",
+			HasStatus:  true,
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Deprecated: &api.Deprecation{Since: "1.30", RemovedIn: "1.33", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service CIDR.", Path: ".metadata.name"},
+				{Name: "CIDRs", Type: "string", Description: "The ranges, one of each address family at most.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ServiceCIDR"), "self.spec.cidrs.join(\",\")").Show},
+				{Name: "Age", Type: "string", Description: "Time since the service CIDR was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1alpha1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}, Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
 	return gv
 }

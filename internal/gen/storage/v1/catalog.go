@@ -11,7 +11,7 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "storage.k8s.io", Version: "v1", GroupPriority: 16800, VersionPriority: 15,
 		Table: r.Table("storage/v1", &Table), Defaults: defaults(h)}
-	gv.Validation = validation(h)
+	gv.Validation = validation(h, gv.Table)
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csidrivers", Kind: "CSIDriver", ListKind: "CSIDriverList", Type: gv.Table.Root("CSIDriver"),
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1", Form: gv.Table.FormOf("CSIDriver"), StorageVersionHash: "hL6j/rwBV5w=",
@@ -89,5 +89,25 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: gv.Table, Type: gv.Table.Root("VolumeAttachment"), Keeps: [][]string{[]string{"metadata"}}},
 		},
 	})
+	if r.In("1.34", "1.35") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1beta1", Plural: "volumeattributesclasses", Same: true},
+		})
+	}
+	if r.In("1.36", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"vac"}, StorageVersion: "v1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "tIjydgKBC5w=",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},
+				{Name: "DriverName", Type: "string", Description: "Driver whose volumes have the attributes.", Path: ".driverName"},
+				{Name: "Age", Type: "string", Description: "Time since the volume attributes class was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
 	return gv
 }

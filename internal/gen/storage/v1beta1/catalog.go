@@ -9,13 +9,51 @@ import (
 // New makes the catalog rows of storage/v1beta1 in a release.
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "storage.k8s.io", Version: "v1beta1", GroupPriority: 16800, VersionPriority: 9,
-		Table: r.Table("storage/v1beta1", &Table), Defaults: defaults(h)}
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: gv.Table.Root("CSIStorageCapacity"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("CSIStorageCapacity"), StorageVersionHash: "xeVl+2Ly1kE=",
-		Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
-		Deprecated: &api.Deprecation{Since: "1.24", RemovedIn: "1.27", Replacement: "storage.k8s.io/v1.CSIStorageCapacity"},
-		Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1", Plural: "csistoragecapacities", Same: true},
-	})
+		Off: r.In("1.31", "1.36"), Table: r.Table("storage/v1beta1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
+	if r.In("1.25", "1.26") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: gv.Table.Root("CSIStorageCapacity"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("CSIStorageCapacity"), StorageVersionHash: "xeVl+2Ly1kE=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
+			Deprecated: &api.Deprecation{Since: "1.24", RemovedIn: "1.27", Replacement: "storage.k8s.io/v1.CSIStorageCapacity"},
+			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1", Plural: "csistoragecapacities", Same: true},
+		})
+	}
+	if r.In("1.31", "1.33") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},
+				{Name: "DriverName", Type: "string", Description: "Driver whose volumes have the attributes.", Path: ".driverName"},
+				{Name: "Age", Type: "string", Description: "Time since the volume attributes class was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.34", "1.35") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: "storage.k8s.io/v1.VolumeAttributesClass"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},
+				{Name: "DriverName", Type: "string", Description: "Driver whose volumes have the attributes.", Path: ".driverName"},
+				{Name: "Age", Type: "string", Description: "Time since the volume attributes class was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.36", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"vac"}, StorageVersion: "v1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "tIjydgKBC5w=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: "storage.k8s.io/v1.VolumeAttributesClass"},
+			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1", Plural: "volumeattributesclasses", Same: true},
+		})
+	}
 	return gv
 }
