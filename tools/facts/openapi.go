@@ -75,8 +75,9 @@ func (d *openAPI) fields(numbers map[string]map[string]string, structs structure
 			if p.Default != nil {
 				value = string(p.Default)
 			}
-			rows = append(rows, strings.Join([]string{own, field, p.form(), yes(slices.Contains(s.Required, field)), dash(structs.presence(own, field)),
-				dash(numbers[own][field]), dash(p.ListType), dash(strings.Join(p.ListKeys, ",")), dash(p.MapType), dash(p.Strategy), dash(p.MergeKey), value,
+			rows = append(rows, strings.Join([]string{own, field, p.form(), yes(slices.Contains(s.Required, field)),
+				dash(structs.presence(own, field)), dash(structs.number(own, field, numbers)), dash(p.ListType),
+				dash(strings.Join(p.ListKeys, ",")), dash(p.MapType), dash(p.Strategy), dash(p.MergeKey), value,
 				dash(strings.Join(slices.Sorted(slices.Values(p.Enum)), ","))}, "\t"))
 		}
 	}

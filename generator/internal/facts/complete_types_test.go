@@ -74,8 +74,8 @@ func compareField(subject string, f row, h member, found differences) {
 	if presence != "-" {
 		found.compare(subject, "presence", presence, h.presence)
 	}
-	if f["number"] != "-" && h.outer == "-" {
-		found.compare(subject, "binary number", f["number"], h.number)
+	if f["number"] != "-" {
+		found.compare(subject, "binary number", f["number"], messageNumber(h))
 	}
 	found.compare(subject, "list type", f["list_type"], h.listType)
 	found.compare(subject, "list map keys", f["list_map_keys"], h.listKeys)
