@@ -1,11 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
@@ -95,9 +93,7 @@ func joined(groups []*api.GroupVersion, more *api.API) ([]*api.GroupVersion, err
 		}
 		groups = append(groups, gv)
 	}
-	slices.SortStableFunc(groups, func(a, b *api.GroupVersion) int {
-		return cmp.Or(cmp.Compare(b.GroupPriority, a.GroupPriority), strings.Compare(a.Group, b.Group), cmp.Compare(b.VersionPriority, a.VersionPriority))
-	})
+	api.SortGroups(groups)
 	return groups, nil
 }
 

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -70,9 +73,18 @@ func (r *Resource) Storage() *Resource {
 	return r.Conversion.Storage
 }
 
-// LinkVersions links rows to those of their storage versions, and marks the version of the highest priority of each group.
-// groups are all group versions, served or not.
+// SortGroups puts group versions in the order of discovery: groups of higher priority first, and in a group versions of higher
+// priority.
+func SortGroups(groups []*GroupVersion) {
+	slices.SortStableFunc(groups, func(a, b *GroupVersion) int {
+		return cmp.Or(cmp.Compare(b.GroupPriority, a.GroupPriority), strings.Compare(a.Group, b.Group), cmp.Compare(b.VersionPriority, a.VersionPriority))
+	})
+}
+
+// LinkVersions puts group versions in the order of discovery, links rows to those of their storage versions, and marks the
+// version of the highest priority of each group. groups are all group versions, served or not.
 func LinkVersions(groups []*GroupVersion) {
+	SortGroups(groups)
 	best := map[string]*GroupVersion{}
 	for _, gv := range groups {
 		if other := best[gv.Group]; other == nil || gv.VersionPriority > other.VersionPriority {

@@ -67,13 +67,17 @@ func (s *schema) form() string {
 func (d *openAPI) fields(numbers map[string]map[string]string, structs structures) (rows []string) {
 	for name, s := range d.Definitions {
 		own := typeName(name)
+		if s.MapType != "" { // of the type, wherever it is used
+			rows = append(rows, strings.Join([]string{own, ".", "object", "n", "-", "-", "-", "-", s.MapType, "-", "-", "-", "-"}, "\t"))
+		}
 		for field, p := range s.Properties {
 			value := "-"
 			if p.Default != nil {
 				value = string(p.Default)
 			}
-			rows = append(rows, strings.Join([]string{own, field, p.form(), yes(slices.Contains(s.Required, field)), dash(structs.presence(own, field)),
-				dash(numbers[own][field]), dash(p.ListType), dash(strings.Join(p.ListKeys, ",")), dash(p.MapType), dash(p.Strategy), dash(p.MergeKey), value,
+			rows = append(rows, strings.Join([]string{own, field, p.form(), yes(slices.Contains(s.Required, field)),
+				dash(structs.presence(own, field)), dash(structs.number(own, field, numbers)), dash(p.ListType),
+				dash(strings.Join(p.ListKeys, ",")), dash(p.MapType), dash(p.Strategy), dash(p.MergeKey), value,
 				dash(strings.Join(slices.Sorted(slices.Values(p.Enum)), ","))}, "\t"))
 		}
 	}

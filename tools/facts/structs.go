@@ -42,6 +42,25 @@ func (all structures) presence(of, field string) string {
 	return ""
 }
 
+// number is that of a field in the binary form. A field of an embedded type is in a message of its own: 2.30 is the
+// number 30 in the message 2. "" is none.
+func (all structures) number(of, field string, numbers map[string]map[string]string) string {
+	if n := numbers[of][field]; n != "" || all[of] == nil {
+		return n
+	}
+	for _, inline := range all[of].inline {
+		_, name, _ := strings.Cut(inline, ".")
+		if name == "" {
+			continue
+		}
+		outer, inner := numbers[of][strings.ToLower(name[:1])+name[1:]], all.number(inline, field, numbers)
+		if outer != "" && inner != "" {
+			return outer + "." + inner
+		}
+	}
+	return ""
+}
+
 // read adds the structs in a file of Go.
 func (all structures) read(dir string, source []byte) {
 	dir = strings.TrimPrefix(dir, "pkg/apis/")

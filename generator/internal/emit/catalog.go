@@ -88,6 +88,7 @@ type catalogGroup struct {
 	provided   map[string]bool // methods that this module has for built-in types in tables of another
 	Historic   bool            // in some release other than in another
 	Hidden     string          // the condition for the releases in which the group version is not in discovery, as Go
+	Priorities []priorityIn    // in releases in which they differ
 	OffIn      string          // the same for those in which it is off by default
 	In         string          // the condition for the releases that have the group version, as Go; "" for all
 	Rows       []catalogRow
@@ -149,9 +150,9 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 		r := catalogResource{Resource: res, VerbSet: verbSet(res.Verbs), HookName: res.Kind}
 		if res.StoredAs != nil {
 			r.HookName = res.Kind + "In" + camelDir(gv.Dir)
-			r.Convert = conversionLiteral(res, func(method string) string { return g.adapted("c", "Replace", method) })
+			r.Convert = conversionLiteral(res, g.Outside, func(method string) string { return g.adapted("c", "Replace", method) })
 			if res.Conversion.Hook {
-				g.Converts = append(g.Converts, conversionMethods(res)...)
+				g.Converts = append(g.Converts, conversionMethods(res, g.Outside)...)
 			}
 		}
 		r.Method = g.performed(m, res)

@@ -9,7 +9,7 @@ import (
 
 // conversionLiteral is the api.Conversion of a resource that is stored as
 // another, as Go.
-func conversionLiteral(res *model.Resource, hook func(method string) string) string {
+func conversionLiteral(res *model.Resource, outside bool, hook func(method string) string) string {
 	to, c := res.StoredAs, res.Conversion
 	var b strings.Builder
 	fmt.Fprintf(&b, "&api.Conversion{Group: %q, Version: %q, Plural: %q", to.GV.Group, to.GV.Version, to.Plural)
@@ -17,13 +17,14 @@ func conversionLiteral(res *model.Resource, hook func(method string) string) str
 		b.WriteString(", Same: true}")
 		return b.String()
 	}
+	toName, fromName := conversionNames(res, outside)
 	here, there := carriedLiteral(res.GV.Version, c.OnlyHere), carriedLiteral(to.GV.Version, c.OnlyInStored)
 	for _, way := range []struct {
 		field          string
 		copies         []model.Copy
 		carry, restore string
 		method         string
-	}{{"ToStorage", c.To, here, there, conversionName(res) + "ToStorage"}, {"FromStorage", c.From, there, here, conversionName(res) + "FromStorage"}} {
+	}{{"ToStorage", c.To, here, there, toName}, {"FromStorage", c.From, there, here, fromName}} {
 		fmt.Fprintf(&b, ",\n%s: api.Plan{Copy: %s", way.field, copiesLiteral(way.copies))
 		if way.carry != "" {
 			b.WriteString(", Carry: " + way.carry)
@@ -78,17 +79,29 @@ func copiesLiteral(copies []model.Copy) string {
 }
 
 // conversionMethods are the conversions that hand-written code has to do.
-func conversionMethods(res *model.Resource) []hookMethod {
-	name, as := conversionName(res), res.StoredAs.GV.Dir
+func conversionMethods(res *model.Resource, outside bool) []hookMethod {
+	to, from := conversionNames(res, outside)
+	as := res.StoredAs.GV.Dir
 	sig := "(from, to document.Value)"
 	return []hookMethod{
-		{name + "ToStorage", sig, "sets in to, of " + as + ", what from has in another form; the other fields are copied."},
-		{name + "FromStorage", sig, "sets in to what from, of " + as + ", has in another form; the other fields are copied."},
+		{to, sig, "sets in to, of " + as + ", what from has in another form; the other fields are copied."},
+		{from, sig, "sets in to what from, of " + as + ", has in another form; the other fields are copied."},
 	}
 }
 
-// conversionName is AutoscalingV1HorizontalPodAutoscaler.
-func conversionName(res *model.Resource) string { return camelDir(res.GV.Dir) + res.Kind }
+// conversionNames are the methods of a conversion: AutoscalingV1HorizontalPodAutoscalerToStorage and …FromStorage in another
+// module, …ToV2 and …FromV2 for the built-in kinds, whose releases store a kind in different versions.
+func conversionNames(res *model.Resource, outside bool) (to, from string) {
+	name, stored := camelDir(res.GV.Dir)+res.Kind, "Storage"
+	switch as := res.StoredAs.GV; {
+	case outside:
+	case as.Group == res.GV.Group:
+		stored = upperFirst(as.Version)
+	default:
+		stored = camelDir(as.Dir)
+	}
+	return name + "To" + stored, name + "From" + stored
+}
 
 // camelDir is AutoscalingV1 for autoscaling/v1.
 func camelDir(dir string) string {

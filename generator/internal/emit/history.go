@@ -9,7 +9,6 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/delta"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // The built-in documents have a history of many releases, which share their code: a row of a catalog is there once for all
@@ -32,6 +31,12 @@ func inOrder(m *model.Model) []*model.Model {
 type catalogRow struct {
 	Text string
 	In   string // the condition for the releases that have the row, as Go; "" for all
+}
+
+// priorityIn is the priorities of a group version in some releases.
+type priorityIn struct {
+	Group, Version int
+	In             string // the condition for the releases, as Go
 }
 
 // addRows writes the rows of a group version in one release.
@@ -84,7 +89,8 @@ func groupsOfReleases(m *model.Model) ([]catalogGroup, error) {
 func oneOfReleases(in []*catalogGroup, releases model.Releases) (catalogGroup, error) {
 	var g catalogGroup
 	there, unlisted, off := make([]bool, len(in)), make([]bool, len(in)), make([]bool, len(in))
-	rows := map[[2]string][]bool{} // by plural and text: the releases that have it
+	priorities := map[[2]int][]bool{} // of the group and of the version
+	rows := map[[2]string][]bool{}    // by plural and text: the releases that have it
 	for i, one := range in {
 		if one == nil {
 			continue
@@ -93,9 +99,14 @@ func oneOfReleases(in []*catalogGroup, releases model.Releases) (catalogGroup, e
 		if g.GroupVersion == nil {
 			g = *one
 			g.Historic, g.Rows = true, nil
-		} else if err := g.join(one); err != nil {
-			return g, err
+		} else {
+			g.join(one)
 		}
+		priority := [2]int{one.GroupPriority, one.VersionPriority}
+		if priorities[priority] == nil {
+			priorities[priority] = make([]bool, len(in))
+		}
+		priorities[priority][i] = true
 		for j, row := range one.Rows {
 			key := [2]string{one.Resources[j].Plural, row.Text}
 			if rows[key] == nil {
@@ -105,6 +116,11 @@ func oneOfReleases(in []*catalogGroup, releases model.Releases) (catalogGroup, e
 		}
 	}
 	g.In = conditionOf(there, nil, releases.All)
+	for _, of := range slices.SortedFunc(maps.Keys(priorities), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+		if of != [2]int{g.GroupPriority, g.VersionPriority} {
+			g.Priorities = append(g.Priorities, priorityIn{of[0], of[1], conditionOf(priorities[of], there, releases.All)})
+		}
+	}
 	g.Hidden, g.OffIn = boolOf(unlisted, there, releases.All), boolOf(off, there, releases.All)
 	keys := slices.SortedFunc(maps.Keys(rows), func(a, b [2]string) int {
 		if a[0] != b[0] {
@@ -119,10 +135,7 @@ func oneOfReleases(in []*catalogGroup, releases model.Releases) (catalogGroup, e
 }
 
 // join adds what another release of a group version needs of hand-written code.
-func (g *catalogGroup) join(other *catalogGroup) error {
-	if g.GroupPriority != other.GroupPriority || g.VersionPriority != other.VersionPriority {
-		return &schema.Error{Pos: other.Pos, What: g.Dir + " has another priority in some release", Fix: "give it the same in all"}
-	}
+func (g *catalogGroup) join(other *catalogGroup) {
 	g.Validates, g.Finds, g.Expressive = g.Validates || other.Validates, g.Finds || other.Finds, g.Expressive || other.Expressive
 	g.Methods = append(g.Methods, other.Methods...)
 	for _, list := range []struct{ to, from *[]string }{{&g.Defaults, &other.Defaults}, {&g.Checks, &other.Checks}, {&g.Skips, &other.Skips}} {
@@ -139,7 +152,6 @@ func (g *catalogGroup) join(other *catalogGroup) error {
 			g.Converts = append(g.Converts, m)
 		}
 	}
-	return nil
 }
 
 // conditionOf is the condition for some of the releases, as Go; "" if those are all that count.

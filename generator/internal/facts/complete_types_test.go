@@ -31,6 +31,11 @@ func (r *release) compareFields(id string, fields map[string]row, doc *model.Typ
 	if doc.Root { // those below a root are embedded without their envelope
 		found.compare(id, "kind", yes(fields["apiVersion"]["number"] == "-"), yes(doc.Kind))
 	}
+	mapType := "-"
+	if of, ok := fields["."]; ok {
+		mapType = of["map_type"]
+	}
+	found.compare(id, "map type", mapType, word(doc.Schema.MapType))
 	have := map[string]member{}
 	for _, p := range doc.Schema.Properties {
 		f := documentMember(doc, p)
@@ -38,8 +43,8 @@ func (r *release) compareFields(id string, fields map[string]row, doc *model.Typ
 		have[p.Name] = f
 	}
 	for name, f := range fields {
-		if (name == "kind" || name == "apiVersion") && f["number"] == "-" {
-			continue // of each kind, and not in its binary form
+		if name == "." || (name == "kind" || name == "apiVersion") && f["number"] == "-" {
+			continue // the type itself; of each kind, and not in its binary form
 		}
 		h, ok := have[name]
 		if !ok {
@@ -69,8 +74,8 @@ func compareField(subject string, f row, h member, found differences) {
 	if presence != "-" {
 		found.compare(subject, "presence", presence, h.presence)
 	}
-	if f["number"] != "-" && h.outer == "-" {
-		found.compare(subject, "binary number", f["number"], h.number)
+	if f["number"] != "-" {
+		found.compare(subject, "binary number", f["number"], messageNumber(h))
 	}
 	found.compare(subject, "list type", f["list_type"], h.listType)
 	found.compare(subject, "list map keys", f["list_map_keys"], h.listKeys)

@@ -60,7 +60,11 @@ func TestPublishedOpenAPIIsImported(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			write(t, dir, map[string][]byte{"openapi/profile.yaml": profile, "published.json": f.Data})
+			releases, err := os.ReadFile(filepath.Join(repository, "openapi", "releases.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, map[string][]byte{"openapi/profile.yaml": profile, "openapi/releases.yaml": releases, "published.json": f.Data})
 			source, err := foreign.Parse("published.json", f.Data)
 			if err != nil {
 				t.Fatal(err)

@@ -101,7 +101,6 @@ type Hooks interface {
 	resourcev1.Hooks
 	resourcev1beta2.Hooks
 	resourcev1beta1.Hooks
-	resourcev1alpha3.Hooks
 	flowcontrolapiserverv1.Hooks
 	flowcontrolapiserverv1beta3.Hooks
 	flowcontrolapiserverv1beta2.Hooks
@@ -109,6 +108,7 @@ type Hooks interface {
 	internalapiserverv1alpha1.Hooks
 	resourcev1alpha1.Hooks
 	resourcev1alpha2.Hooks
+	resourcev1alpha3.Hooks
 	storagemigrationv1alpha1.Hooks
 	storagemigrationv1beta1.Hooks
 }
@@ -119,9 +119,9 @@ type Conversions interface {
 	autoscalingv1.Conversions
 	resourcev1beta2.Conversions
 	resourcev1beta1.Conversions
-	resourcev1alpha3.Conversions
 	flowcontrolapiserverv1.Conversions
 	flowcontrolapiserverv1beta3.Conversions
+	resourcev1alpha3.Conversions
 }
 
 // New makes the catalog of the usual release, in the order of discovery: the first version of a
@@ -216,9 +216,6 @@ func Of(r *api.Edition, h Hooks, c Conversions) (groups []*api.GroupVersion) {
 	if r.In("1.32", "1.36") {
 		groups = append(groups, resourcev1beta1.New(h, c, r))
 	}
-	if r.In("1.31", "1.36") {
-		groups = append(groups, resourcev1alpha3.New(h, c, r))
-	}
 	groups = append(groups, flowcontrolapiserverv1.New(h, c, r))
 	if r.In("1.25", "1.31") {
 		groups = append(groups, flowcontrolapiserverv1beta3.New(h, c, r))
@@ -235,6 +232,9 @@ func Of(r *api.Edition, h Hooks, c Conversions) (groups []*api.GroupVersion) {
 	}
 	if r.In("1.27", "1.30") {
 		groups = append(groups, resourcev1alpha2.New(h, r))
+	}
+	if r.In("1.31", "1.36") {
+		groups = append(groups, resourcev1alpha3.New(h, c, r))
 	}
 	if r.In("1.30", "1.34") {
 		groups = append(groups, storagemigrationv1alpha1.New(h, r))
@@ -289,7 +289,6 @@ func Tables() map[string]*schema.Table {
 		"resource/v1":                    &resourcev1.Table,
 		"resource/v1beta2":               &resourcev1beta2.Table,
 		"resource/v1beta1":               &resourcev1beta1.Table,
-		"resource/v1alpha3":              &resourcev1alpha3.Table,
 		"flowcontrol.apiserver/v1":       &flowcontrolapiserverv1.Table,
 		"flowcontrol.apiserver/v1beta3":  &flowcontrolapiserverv1beta3.Table,
 		"flowcontrol.apiserver/v1beta2":  &flowcontrolapiserverv1beta2.Table,
@@ -297,6 +296,7 @@ func Tables() map[string]*schema.Table {
 		"internal.apiserver/v1alpha1":    &internalapiserverv1alpha1.Table,
 		"resource/v1alpha1":              &resourcev1alpha1.Table,
 		"resource/v1alpha2":              &resourcev1alpha2.Table,
+		"resource/v1alpha3":              &resourcev1alpha3.Table,
 		"storagemigration/v1alpha1":      &storagemigrationv1alpha1.Table,
 		"storagemigration/v1beta1":       &storagemigrationv1beta1.Table,
 	}

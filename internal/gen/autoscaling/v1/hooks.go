@@ -15,10 +15,10 @@ type Hooks interface {
 // Conversions are the parts of conversions that copying fields of one name does
 // not do: those into and from the versions that the objects of autoscaling/v1 are stored in.
 type Conversions interface {
-	// AutoscalingV1HorizontalPodAutoscalerToStorage sets in to, of autoscaling/v2, what from has in another form; the other fields are copied.
-	AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Value)
-	// AutoscalingV1HorizontalPodAutoscalerFromStorage sets in to what from, of autoscaling/v2, has in another form; the other fields are copied.
-	AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.Value)
+	// AutoscalingV1HorizontalPodAutoscalerToV2 sets in to, of autoscaling/v2, what from has in another form; the other fields are copied.
+	AutoscalingV1HorizontalPodAutoscalerToV2(from, to document.Value)
+	// AutoscalingV1HorizontalPodAutoscalerFromV2 sets in to what from, of autoscaling/v2, has in another form; the other fields are copied.
+	AutoscalingV1HorizontalPodAutoscalerFromV2(from, to document.Value)
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -16,10 +16,10 @@ type Hooks interface {
 // Conversions are the parts of conversions that copying fields of one name does
 // not do: those into and from the versions that the objects of events/v1 are stored in.
 type Conversions interface {
-	// EventsV1EventToStorage sets in to, of core/v1, what from has in another form; the other fields are copied.
-	EventsV1EventToStorage(from, to document.Value)
-	// EventsV1EventFromStorage sets in to what from, of core/v1, has in another form; the other fields are copied.
-	EventsV1EventFromStorage(from, to document.Value)
+	// EventsV1EventToCoreV1 sets in to, of core/v1, what from has in another form; the other fields are copied.
+	EventsV1EventToCoreV1(from, to document.Value)
+	// EventsV1EventFromCoreV1 sets in to what from, of core/v1, has in another form; the other fields are copied.
+	EventsV1EventFromCoreV1(from, to document.Value)
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

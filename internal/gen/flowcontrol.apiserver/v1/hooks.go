@@ -20,10 +20,10 @@ type Hooks interface {
 // Conversions are the parts of conversions that copying fields of one name does
 // not do: those into and from the versions that the objects of flowcontrol.apiserver/v1 are stored in.
 type Conversions interface {
-	// FlowcontrolApiserverV1PriorityLevelConfigurationToStorage sets in to, of flowcontrol.apiserver/v1beta2, what from has in another form; the other fields are copied.
-	FlowcontrolApiserverV1PriorityLevelConfigurationToStorage(from, to document.Value)
-	// FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage sets in to what from, of flowcontrol.apiserver/v1beta2, has in another form; the other fields are copied.
-	FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage(from, to document.Value)
+	// FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2 sets in to, of flowcontrol.apiserver/v1beta2, what from has in another form; the other fields are copied.
+	FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2(from, to document.Value)
+	// FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2 sets in to what from, of flowcontrol.apiserver/v1beta2, has in another form; the other fields are copied.
+	FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

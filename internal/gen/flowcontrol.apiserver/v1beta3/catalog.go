@@ -103,8 +103,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
 			Deprecated: &api.Deprecation{Since: "1.29", RemovedIn: "1.32", Replacement: "flowcontrol.apiserver.k8s.io/v1.PriorityLevelConfiguration"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 			},
@@ -118,8 +118,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain"},
 			Deprecated: &api.Deprecation{Since: "1.29", RemovedIn: "1.32", Replacement: ""},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 			},

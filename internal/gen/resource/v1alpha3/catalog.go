@@ -9,8 +9,11 @@ import (
 
 // New makes the catalog rows of resource/v1alpha3 in a release.
 func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
-	gv := &api.GroupVersion{Group: "resource.k8s.io", Version: "v1alpha3", GroupPriority: 16200, VersionPriority: 1,
+	gv := &api.GroupVersion{Group: "resource.k8s.io", Version: "v1alpha3", GroupPriority: 15900, VersionPriority: 9,
 		Off: true, Table: r.Table("resource/v1alpha3", &Table), Defaults: defaults(h)}
+	if r.In("1.32", "1.36") {
+		gv.GroupPriority, gv.VersionPriority = 16200, 1
+	}
 	gv.Validation = validation(h, gv.Table)
 	if r.In("1.31", "1.31") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "deviceclasses", Kind: "DeviceClass", ListKind: "DeviceClassList", Type: gv.Table.Root("DeviceClass"),
@@ -195,8 +198,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: "resource.k8s.io/v1beta1.ResourceSlice"},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta1", Plural: "resourceslices",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}}}}}}}}, Hook: c.ResourceV1alpha3ResourceSliceToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}}}}}}}}, Hook: c.ResourceV1alpha3ResourceSliceFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}}}}}}}}, Hook: c.ResourceV1alpha3ResourceSliceToV1beta1},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}}}}}}}}, Hook: c.ResourceV1alpha3ResourceSliceFromV1beta1}},
 			Selectable: []api.Selectable{
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 				{Name: "spec.driver", Path: []string{"spec", "driver"}},
@@ -210,8 +213,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: "resource.k8s.io/v1beta1.ResourceSlice"},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta1", Plural: "resourceslices",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}, {Name: "consumesCounters"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "taints"}}}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1alpha3ResourceSliceToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}, {Name: "consumesCounters"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "taints"}}}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1alpha3ResourceSliceFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}, {Name: "consumesCounters"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "taints"}}}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1alpha3ResourceSliceToV1beta1},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "basic", Below: []api.Copy{{Name: "attributes"}, {Name: "consumesCounters"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "taints"}}}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1alpha3ResourceSliceFromV1beta1}},
 			Selectable: []api.Selectable{
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 				{Name: "spec.driver", Path: []string{"spec", "driver"}},

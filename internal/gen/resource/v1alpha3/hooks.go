@@ -15,10 +15,10 @@ type Hooks interface {
 // Conversions are the parts of conversions that copying fields of one name does
 // not do: those into and from the versions that the objects of resource/v1alpha3 are stored in.
 type Conversions interface {
-	// ResourceV1alpha3ResourceSliceToStorage sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
-	ResourceV1alpha3ResourceSliceToStorage(from, to document.Value)
-	// ResourceV1alpha3ResourceSliceFromStorage sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1alpha3ResourceSliceFromStorage(from, to document.Value)
+	// ResourceV1alpha3ResourceSliceToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
+	ResourceV1alpha3ResourceSliceToV1beta1(from, to document.Value)
+	// ResourceV1alpha3ResourceSliceFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1alpha3ResourceSliceFromV1beta1(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

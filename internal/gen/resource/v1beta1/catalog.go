@@ -70,8 +70,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta2", Plural: "resourceclaims",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToV1beta2},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimFromV1beta2}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
 			},
@@ -85,8 +85,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckMetadataChange, api.CheckChange}},
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1", Plural: "resourceclaims",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToV1},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimFromV1}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
 			},
@@ -112,8 +112,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta2", Plural: "resourceclaimtemplates",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateToV1beta2},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateFromV1beta2}},
 		})
 	}
 	if r.In("1.35", "1.36") {
@@ -123,8 +123,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1", Plural: "resourceclaimtemplates",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateToV1},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateFromV1}},
 		})
 	}
 	if r.In("1.32", "1.33") {
@@ -155,8 +155,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta2", Plural: "resourceslices",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceToV1beta2},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceFromV1beta2}},
 			Selectable: []api.Selectable{
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 				{Name: "spec.driver", Path: []string{"spec", "driver"}},
@@ -170,8 +170,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1", Plural: "resourceslices",
-				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceToStorage},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceFromStorage}},
+				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceToV1},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceFromV1}},
 			Selectable: []api.Selectable{
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 				{Name: "spec.driver", Path: []string{"spec", "driver"}},

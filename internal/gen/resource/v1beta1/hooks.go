@@ -15,30 +15,30 @@ type Hooks interface {
 // Conversions are the parts of conversions that copying fields of one name does
 // not do: those into and from the versions that the objects of resource/v1beta1 are stored in.
 type Conversions interface {
-	// ResourceV1beta1ResourceClaimToStorage sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimToStorage(from, to document.Value)
-	// ResourceV1beta1ResourceClaimFromStorage sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimFromStorage(from, to document.Value)
-	// ResourceV1beta1ResourceClaimTemplateToStorage sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimTemplateToStorage(from, to document.Value)
-	// ResourceV1beta1ResourceClaimTemplateFromStorage sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimTemplateFromStorage(from, to document.Value)
-	// ResourceV1beta1ResourceSliceToStorage sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
-	ResourceV1beta1ResourceSliceToStorage(from, to document.Value)
-	// ResourceV1beta1ResourceSliceFromStorage sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceSliceFromStorage(from, to document.Value)
-	// ResourceV1beta1ResourceClaimToStorage sets in to, of resource/v1, what from has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimToStorage(from, to document.Value)
-	// ResourceV1beta1ResourceClaimFromStorage sets in to what from, of resource/v1, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimFromStorage(from, to document.Value)
-	// ResourceV1beta1ResourceClaimTemplateToStorage sets in to, of resource/v1, what from has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimTemplateToStorage(from, to document.Value)
-	// ResourceV1beta1ResourceClaimTemplateFromStorage sets in to what from, of resource/v1, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimTemplateFromStorage(from, to document.Value)
-	// ResourceV1beta1ResourceSliceToStorage sets in to, of resource/v1, what from has in another form; the other fields are copied.
-	ResourceV1beta1ResourceSliceToStorage(from, to document.Value)
-	// ResourceV1beta1ResourceSliceFromStorage sets in to what from, of resource/v1, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceSliceFromStorage(from, to document.Value)
+	// ResourceV1beta1ResourceClaimToV1beta2 sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimToV1beta2(from, to document.Value)
+	// ResourceV1beta1ResourceClaimFromV1beta2 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimFromV1beta2(from, to document.Value)
+	// ResourceV1beta1ResourceClaimTemplateToV1beta2 sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimTemplateToV1beta2(from, to document.Value)
+	// ResourceV1beta1ResourceClaimTemplateFromV1beta2 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimTemplateFromV1beta2(from, to document.Value)
+	// ResourceV1beta1ResourceSliceToV1beta2 sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
+	ResourceV1beta1ResourceSliceToV1beta2(from, to document.Value)
+	// ResourceV1beta1ResourceSliceFromV1beta2 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceSliceFromV1beta2(from, to document.Value)
+	// ResourceV1beta1ResourceClaimToV1 sets in to, of resource/v1, what from has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimToV1(from, to document.Value)
+	// ResourceV1beta1ResourceClaimFromV1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimFromV1(from, to document.Value)
+	// ResourceV1beta1ResourceClaimTemplateToV1 sets in to, of resource/v1, what from has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimTemplateToV1(from, to document.Value)
+	// ResourceV1beta1ResourceClaimTemplateFromV1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimTemplateFromV1(from, to document.Value)
+	// ResourceV1beta1ResourceSliceToV1 sets in to, of resource/v1, what from has in another form; the other fields are copied.
+	ResourceV1beta1ResourceSliceToV1(from, to document.Value)
+	// ResourceV1beta1ResourceSliceFromV1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceSliceFromV1(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

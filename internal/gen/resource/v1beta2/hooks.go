@@ -15,18 +15,18 @@ type Hooks interface {
 // Conversions are the parts of conversions that copying fields of one name does
 // not do: those into and from the versions that the objects of resource/v1beta2 are stored in.
 type Conversions interface {
-	// ResourceV1beta2ResourceClaimToStorage sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
-	ResourceV1beta2ResourceClaimToStorage(from, to document.Value)
-	// ResourceV1beta2ResourceClaimFromStorage sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1beta2ResourceClaimFromStorage(from, to document.Value)
-	// ResourceV1beta2ResourceClaimTemplateToStorage sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
-	ResourceV1beta2ResourceClaimTemplateToStorage(from, to document.Value)
-	// ResourceV1beta2ResourceClaimTemplateFromStorage sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1beta2ResourceClaimTemplateFromStorage(from, to document.Value)
-	// ResourceV1beta2ResourceSliceToStorage sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
-	ResourceV1beta2ResourceSliceToStorage(from, to document.Value)
-	// ResourceV1beta2ResourceSliceFromStorage sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1beta2ResourceSliceFromStorage(from, to document.Value)
+	// ResourceV1beta2ResourceClaimToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
+	ResourceV1beta2ResourceClaimToV1beta1(from, to document.Value)
+	// ResourceV1beta2ResourceClaimFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1beta2ResourceClaimFromV1beta1(from, to document.Value)
+	// ResourceV1beta2ResourceClaimTemplateToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
+	ResourceV1beta2ResourceClaimTemplateToV1beta1(from, to document.Value)
+	// ResourceV1beta2ResourceClaimTemplateFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1beta2ResourceClaimTemplateFromV1beta1(from, to document.Value)
+	// ResourceV1beta2ResourceSliceToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
+	ResourceV1beta2ResourceSliceToV1beta1(from, to document.Value)
+	// ResourceV1beta2ResourceSliceFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1beta2ResourceSliceFromV1beta1(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

@@ -8,8 +8,8 @@ var eventFields = [...]struct{ core, events string }{
 	{"firstTimestamp", "deprecatedFirstTimestamp"}, {"lastTimestamp", "deprecatedLastTimestamp"}, {"count", "deprecatedCount"},
 }
 
-// EventsV1EventToStorage renames the fields of an event to those of core/v1.
-func (Hooks) EventsV1EventToStorage(from, to document.Value) {
+// EventsV1EventToCoreV1 renames the fields of an event to those of core/v1.
+func (Hooks) EventsV1EventToCoreV1(from, to document.Value) {
 	for _, f := range eventFields {
 		if v := from.Get(f.events); v.Exists() {
 			to.Put(f.core, v)
@@ -18,8 +18,8 @@ func (Hooks) EventsV1EventToStorage(from, to document.Value) {
 	to.DropZeros()
 }
 
-// EventsV1EventFromStorage does the opposite.
-func (Hooks) EventsV1EventFromStorage(from, to document.Value) {
+// EventsV1EventFromCoreV1 does the opposite.
+func (Hooks) EventsV1EventFromCoreV1(from, to document.Value) {
 	for _, f := range eventFields {
 		if v := from.Get(f.core); v.Exists() {
 			to.Put(f.events, v)

@@ -16,9 +16,9 @@ const (
 	behaviorAnnotation       = annotationPrefix + "behavior"
 )
 
-// AutoscalingV1HorizontalPodAutoscalerFromStorage shows a target of processor use as v1's
+// AutoscalingV1HorizontalPodAutoscalerFromV2 shows a target of processor use as v1's
 // one field for it. The rest goes into annotations.
-func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.Value) {
+func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromV2(from, to document.Value) {
 	spec, status := from.Get("spec"), from.Get("status")
 	keep := func(name string, text []byte) {
 		to.SetObject("metadata").SetObject("annotations").SetString(name, string(text))
@@ -59,11 +59,11 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.V
 	}
 }
 
-// AutoscalingV1HorizontalPodAutoscalerToStorage merges the fields of v1 with its
+// AutoscalingV1HorizontalPodAutoscalerToV2 merges the fields of v1 with its
 // annotations. Unreadable annotations are ignored. An object without metrics gets the
 // usual one already here, as in 1.25: so a manager that applied the target in v1, and
 // leaves it out in v2, does not remove it, for the object has metrics without it too.
-func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Value) {
+func (Hooks) AutoscalingV1HorizontalPodAutoscalerToV2(from, to document.Value) {
 	annotations := from.At("metadata", "annotations")
 	spec, status := to.SetObject("spec"), to.SetObject("status")
 	var metrics []metric

@@ -21,19 +21,19 @@ func WithoutShares(level document.Value) bool {
 	return ok && n == defaultShares && level.At("metadata", "annotations", zeroShares).Exists()
 }
 
-// FlowcontrolApiserverV1PriorityLevelConfigurationToStorage renames the weight of a level.
-func (h Hooks) FlowcontrolApiserverV1PriorityLevelConfigurationToStorage(from, to document.Value) {
+// FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2 renames the weight of a level.
+func (h Hooks) FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2(from, to document.Value) {
 	if n, ok := from.At("spec", "limited", laterShares).Int(); ok && n == 0 {
 		to.At("spec", "limited").SetInt(storedShares, defaultShares)
 		to.SetObject("metadata").SetObject("annotations").SetString(zeroShares, "")
 		return
 	}
-	h.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToStorage(from, to)
+	h.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2(from, to)
 }
 
-// FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage does the opposite.
-func (h Hooks) FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage(from, to document.Value) {
-	h.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromStorage(from, to)
+// FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2 does the opposite.
+func (h Hooks) FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2(from, to document.Value) {
+	h.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2(from, to)
 	if n, ok := from.At("spec", "limited", storedShares).Int(); ok && n == 0 { // no weight, which only broken objects have
 		to.At("spec", "limited").Remove(laterShares)
 	}
@@ -44,16 +44,16 @@ func (h Hooks) FlowcontrolApiserverV1PriorityLevelConfigurationFromStorage(from,
 	}
 }
 
-// FlowcontrolApiserverV1beta3PriorityLevelConfigurationToStorage renames the weight of a
+// FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2 renames the weight of a
 // level.
-func (Hooks) FlowcontrolApiserverV1beta3PriorityLevelConfigurationToStorage(from, to document.Value) {
+func (Hooks) FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2(from, to document.Value) {
 	if v := from.At("spec", "limited", laterShares); v.Exists() {
 		to.At("spec", "limited").Put(storedShares, v)
 	}
 }
 
-// FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromStorage does the opposite.
-func (Hooks) FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromStorage(from, to document.Value) {
+// FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2 does the opposite.
+func (Hooks) FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2(from, to document.Value) {
 	v := from.At("spec", "limited", storedShares)
 	switch {
 	case WithoutShares(from):
