@@ -34,7 +34,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the workload.", Path: ".metadata.name"},
-			{Name: "Created At", Type: "date", Description: "When the workload was created.", Path: ".metadata.creationTimestamp"},
+			{Name: "Age", Type: "string", Description: "Time since the workload was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
 	return gv
