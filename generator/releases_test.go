@@ -17,6 +17,9 @@ import (
 // TestTablesAsText: every table of the usual release is the same after it was written as text and read.
 func TestTablesAsText(t *testing.T) {
 	for dir, table := range catalog.Tables() {
+		if len(table.Types) == 0 { // only other releases have the group version
+			continue
+		}
 		lines := table.Lines()
 		got, err := schema.ParseTable(table.Group, table.Version, lines)
 		if err != nil {

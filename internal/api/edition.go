@@ -21,7 +21,10 @@ type History struct {
 }
 
 // Changes lead from one release to a neighbour, in the form of package delta.
-type Changes struct{ From, Tables, Documents string }
+type Changes struct {
+	From, Tables string
+	Documents    Packed
+}
 
 // Edition is one of the releases of documents.
 type Edition struct {
@@ -42,7 +45,7 @@ func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, 
 	for dir, table := range usual {
 		texts[dir] = table.Lines()
 	}
-	texts, err := h.follow(release, texts, func(c Changes) string { return c.Tables })
+	texts, err := h.follow(release, texts, func(c Changes) (string, error) { return c.Tables, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, 
 }
 
 // follow makes the texts of a release of those of the usual one.
-func (h *History) follow(release string, usual delta.Texts, of func(Changes) string) (delta.Texts, error) {
+func (h *History) follow(release string, usual delta.Texts, of func(Changes) (string, error)) (delta.Texts, error) {
 	if release == h.Usual {
 		return usual, nil
 	}
@@ -72,7 +75,11 @@ func (h *History) follow(release string, usual delta.Texts, of func(Changes) str
 	if err != nil {
 		return nil, err
 	}
-	return delta.Apply(before, of(c))
+	changes, err := of(c)
+	if err != nil {
+		return nil, err
+	}
+	return delta.Apply(before, changes)
 }
 
 // Table is the table of a group version, by its folder and its table in the usual release; an empty table where this release
@@ -107,7 +114,10 @@ func (e *Edition) Documents(usual Documents) (Documents, error) {
 		}
 		texts[textOf(d.Path)] = delta.Lines(text)
 	}
-	texts, err := e.history.follow(e.Release, texts, func(c Changes) string { return c.Documents })
+	texts, err := e.history.follow(e.Release, texts, func(c Changes) (string, error) {
+		text, err := c.Documents.Text()
+		return string(text), err
+	})
 	if err != nil {
 		return usual, err
 	}

@@ -209,8 +209,10 @@ func History(m *model.Model) ([]File, error) {
 		}
 		c := releaseChanges{Name: models[i].Releases.Now, From: models[from].Releases.Now, Suffix: releaseName(models[i].Releases.Now)}
 		data.Changes = append(data.Changes, c)
+		second, third := delta.Make(texts[from].v2, texts[i].v2), delta.Make(texts[from].v3, texts[i].v3)
 		files = append(files, File{"releases/" + c.Suffix + "_tables.txt", []byte(delta.Make(texts[from].tables, texts[i].tables))},
-			File{"releases/" + c.Suffix + "_openapi.txt", []byte(delta.Make(texts[from].documents, texts[i].documents))})
+			File{"releases/" + c.Suffix + "_v2.txt", []byte(second)}, File{"releases/" + c.Suffix + "_v3.txt", []byte(third)},
+			File{"releases/packed/" + c.Suffix + ".gz", pack([]byte(second + third))})
 	}
 	source, err := executeGo("releases.go.tmpl", data)
 	return append(files, File{"releases/releases.go", source}), err
@@ -220,16 +222,20 @@ func History(m *model.Model) ([]File, error) {
 type releaseChanges struct{ Name, From, Suffix string }
 
 // releaseTexts are the tables and the published documents of a release.
-type releaseTexts struct{ tables, documents delta.Texts }
+type releaseTexts struct{ tables, v2, v3 delta.Texts }
 
 func textsOf(m *model.Model) (releaseTexts, error) {
-	t := releaseTexts{delta.Texts{}, delta.Texts{}}
+	t := releaseTexts{delta.Texts{}, delta.Texts{}, delta.Texts{}}
 	for _, gv := range m.GroupVersions {
 		t.tables[gv.Dir] = gv.Table.Lines()
 	}
 	files, err := Published(m)
-	for _, f := range files {
-		t.documents[cmp.Or(f.Path, "v2")] = delta.Lines(f.Data)
+	for i, f := range files {
+		if i == 0 {
+			t.v2["v2"] = delta.Lines(f.Data)
+			continue
+		}
+		t.v3[f.Path] = delta.Lines(f.Data)
 	}
 	return t, err
 }

@@ -96,11 +96,7 @@ func PackedOpenAPI(m *model.Model) ([]File, error) {
 		if !document || strings.HasSuffix(name, ".go") {
 			continue
 		}
-		var b bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&b, gzip.DefaultCompression) // the level is known
-		_, _ = z.Write(f.Data)                                   // a buffer takes everything
-		_ = z.Close()
-		packed := File{"openapi/packed/" + name + ".gz", b.Bytes()}
+		packed := File{"openapi/packed/" + name + ".gz", pack(f.Data)}
 		if strings.HasSuffix(name, ".pb") {
 			files[i] = packed
 		} else {
@@ -108,6 +104,15 @@ func PackedOpenAPI(m *model.Model) ([]File, error) {
 		}
 	}
 	return files, err
+}
+
+// pack packs a text.
+func pack(text []byte) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.DefaultCompression) // the level is known
+	_, _ = z.Write(text)                                     // a buffer takes everything
+	_ = z.Close()
+	return b.Bytes()
 }
 
 // swaggerBinary is the binary form of a document of the second version.

@@ -12,68 +12,68 @@ import (
 //go:embed r1_26_tables.txt
 var r1_26Tables string
 
-//go:embed r1_26_openapi.txt
-var r1_26Documents string
+//go:embed packed/r1_26.gz
+var r1_26Documents api.Packed
 
 //go:embed r1_27_tables.txt
 var r1_27Tables string
 
-//go:embed r1_27_openapi.txt
-var r1_27Documents string
+//go:embed packed/r1_27.gz
+var r1_27Documents api.Packed
 
 //go:embed r1_28_tables.txt
 var r1_28Tables string
 
-//go:embed r1_28_openapi.txt
-var r1_28Documents string
+//go:embed packed/r1_28.gz
+var r1_28Documents api.Packed
 
 //go:embed r1_29_tables.txt
 var r1_29Tables string
 
-//go:embed r1_29_openapi.txt
-var r1_29Documents string
+//go:embed packed/r1_29.gz
+var r1_29Documents api.Packed
 
 //go:embed r1_30_tables.txt
 var r1_30Tables string
 
-//go:embed r1_30_openapi.txt
-var r1_30Documents string
+//go:embed packed/r1_30.gz
+var r1_30Documents api.Packed
 
 //go:embed r1_31_tables.txt
 var r1_31Tables string
 
-//go:embed r1_31_openapi.txt
-var r1_31Documents string
+//go:embed packed/r1_31.gz
+var r1_31Documents api.Packed
 
 //go:embed r1_32_tables.txt
 var r1_32Tables string
 
-//go:embed r1_32_openapi.txt
-var r1_32Documents string
+//go:embed packed/r1_32.gz
+var r1_32Documents api.Packed
 
 //go:embed r1_33_tables.txt
 var r1_33Tables string
 
-//go:embed r1_33_openapi.txt
-var r1_33Documents string
+//go:embed packed/r1_33.gz
+var r1_33Documents api.Packed
 
 //go:embed r1_34_tables.txt
 var r1_34Tables string
 
-//go:embed r1_34_openapi.txt
-var r1_34Documents string
+//go:embed packed/r1_34.gz
+var r1_34Documents api.Packed
 
 //go:embed r1_35_tables.txt
 var r1_35Tables string
 
-//go:embed r1_35_openapi.txt
-var r1_35Documents string
+//go:embed packed/r1_35.gz
+var r1_35Documents api.Packed
 
 //go:embed r1_36_tables.txt
 var r1_36Tables string
 
-//go:embed r1_36_openapi.txt
-var r1_36Documents string
+//go:embed packed/r1_36.gz
+var r1_36Documents api.Packed
 
 // History has all releases, oldest first.
 func History() *api.History {

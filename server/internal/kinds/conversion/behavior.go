@@ -11,6 +11,7 @@ type rules struct {
 	StabilizationWindowSeconds *int32   `json:"stabilizationWindowSeconds,omitempty"`
 	SelectPolicy               *string  `json:"selectPolicy,omitempty"`
 	Policies                   []policy `json:"policies,omitempty"`
+	Tolerance                  *string  `json:"tolerance,omitempty"` // of later releases
 }
 
 type policy struct {
@@ -25,6 +26,7 @@ type internalRules struct {
 	StabilizationWindowSeconds *int32
 	SelectPolicy               *string
 	Policies                   []internalPolicy
+	Tolerance                  *string `json:",omitempty"`
 }
 
 type internalPolicy struct {
@@ -36,7 +38,7 @@ func (r *rules) internal() *internalRules {
 	if r == nil {
 		return nil
 	}
-	out := &internalRules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy}
+	out := &internalRules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy, Tolerance: r.Tolerance}
 	for _, p := range r.Policies {
 		out.Policies = append(out.Policies, internalPolicy(p))
 	}
@@ -47,7 +49,7 @@ func (r *internalRules) rules() *rules {
 	if r == nil {
 		return nil
 	}
-	out := &rules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy}
+	out := &rules{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy, Tolerance: r.Tolerance}
 	for _, p := range r.Policies {
 		out.Policies = append(out.Policies, policy(p))
 	}

@@ -13,7 +13,7 @@ var ofRequest = map[string]bool{"name": true, "firstAvailable": true}
 func nest(from, to document.Value) {
 	eachElement(from.At("devices", "requests"), to.At("devices", "requests"), func(from, to document.Value) {
 		for name, v := range from.Members() {
-			if !ofRequest[name] {
+			if !ofRequest[name] && !v.Equals("") { // the class of a request without the exact form
 				to.SetObject(exactly).Put(name, v)
 			}
 		}

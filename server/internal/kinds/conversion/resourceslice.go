@@ -18,9 +18,10 @@ func unwrap(from, to document.Value) {
 // wrap does the opposite of unwrap.
 func wrap(from, to document.Value) {
 	eachElement(from.At("spec", "devices"), to.At("spec", "devices"), func(from, to document.Value) {
+		inside := to.SetObject(basic)
 		for name, v := range from.Members() {
 			if name != "name" {
-				to.SetObject(basic).Put(name, v)
+				inside.Put(name, v)
 			}
 		}
 	})

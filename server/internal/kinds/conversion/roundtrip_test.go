@@ -9,19 +9,26 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/drawing"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/gen/releases"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 )
 
 var groups = catalog.New(policy.New(time.Now), conversion.Hooks{})
 
-// converted are all rows with another storage version.
-func converted() []*api.Resource {
-	var rows []*api.Resource
-	for _, gv := range groups {
-		for i := range gv.Resources {
-			if gv.Resources[i].Conversion != nil {
-				rows = append(rows, &gv.Resources[i])
+// converted are all rows with another storage version, of the last release that has each conversion.
+func converted(t testing.TB) map[string]*api.Resource {
+	rows := map[string]*api.Resource{}
+	for _, release := range releases.History().All {
+		edition, err := catalog.Edition(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, gv := range catalog.Of(edition, policy.New(time.Now), conversion.Hooks{}) {
+			for i := range gv.Resources {
+				if c := gv.Resources[i].Conversion; c != nil {
+					rows[gv.Group+"/"+gv.Version+" "+gv.Resources[i].Plural+" as "+c.Version] = &gv.Resources[i]
+				}
 			}
 		}
 	}
@@ -43,7 +50,38 @@ func object(t *testing.T, res *api.Resource, seed uint64) *document.Document {
 			conversion.DefaultMetrics(root.SetObject("spec")) // as decoding does
 		}
 	}
+	normalLater(root)
 	return doc
+}
+
+// normalLater completes objects of later releases like every stored one: levels with a weight, devices and their requests with
+// the members that validation demands.
+func normalLater(obj document.Value) {
+	if limited := obj.At("spec", "limited"); limited.Exists() && !limited.Get("assuredConcurrencyShares").Exists() {
+		limited.SetInt("nominalConcurrencyShares", 5)
+	}
+	for _, d := range obj.At("spec", "devices").Elements() {
+		if table, _ := d.Type(); table.Version == "v1beta1" || table.Version == "v1alpha3" {
+			d.SetObject("basic")
+		}
+	}
+	if obj.Get("kind").Equals("ResourceSlice") { // absent and empty are the same in v1beta1
+		if spec := obj.Get("spec"); spec.Get("nodeName").Equals("") {
+			spec.Remove("nodeName")
+		}
+		if spec := obj.Get("spec"); !spec.Get("allNodes").Bool() {
+			spec.Remove("allNodes")
+		}
+	}
+	for _, spec := range []document.Value{obj.Get("spec"), obj.At("spec", "spec")} {
+		for _, r := range spec.At("devices", "requests").Elements() {
+			if inside := r.Get("exactly"); inside.Exists() {
+				inside.SetString("deviceClassName", "gpu")
+			} else if table, _ := r.Type(); table.Version == "v1beta1" {
+				r.SetString("deviceClassName", "gpu")
+			}
+		}
+	}
 }
 
 // normalAutoscaler completes an object like every stored one: targets with a type, and no
@@ -136,12 +174,12 @@ func canonical(t *testing.T, res *api.Resource, obj document.Value) {
 }
 
 func TestRoundTrip(t *testing.T) {
-	rows := converted()
-	if len(rows) < 2 {
+	rows := converted(t)
+	if len(rows) < 20 {
 		t.Fatalf("%d rows are stored in another version", len(rows))
 	}
-	for _, res := range rows {
-		t.Run(res.GV.Group+"/"+res.GV.Version+" "+res.Plural, func(t *testing.T) {
+	for name, res := range rows {
+		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(400) {
 				roundTrip(t, res, seed)
 			}
@@ -150,7 +188,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func FuzzRoundTrip(f *testing.F) {
-	rows := converted()
+	rows := converted(f)
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		for _, res := range rows {
