@@ -26,7 +26,11 @@ func addActions(t *testing.T, dir string) {
   assignments:
     kind: Assignment
     scope: Namespaced
-    action: {effect: writes, answer: Truck, description: Gives a job to a truck that is ready.}
+    action:
+      effect: writes
+      answer: Truck
+      description: Gives a job to a truck that is ready.
+      errors: [{reason: Conflict, description: No truck is ready.}]
 `, "      restart:\n", `      follow:
         schema: TruckFollow
         action: {effect: streams, answer: TruckPosition, description: Shows where a truck is.}
@@ -122,7 +126,10 @@ func publishesActions(t *testing.T, dir string, s *instance) {
 	text, err := s.client(t).RESTClient().Get().AbsPath("/openapi/v3/apis/fleet.example.com/v1beta1").DoRaw(testContext(t))
 	type operation struct {
 		Description string
-		Responses   map[string]struct{ Content map[string]any }
+		Responses   map[string]struct {
+			Description string
+			Content     map[string]any
+		}
 	}
 	var document struct {
 		Paths map[string]struct{ Get, Post operation }
@@ -137,6 +144,9 @@ func publishesActions(t *testing.T, dir string, s *instance) {
 	if does := document.Paths[fleet+"/assignments"].Post; does.Responses["201"].Content == nil || !strings.Contains(does.Description, "Gives a job") {
 		t.Errorf("the action of a namespace is %+v", does)
 	}
+	if refused := document.Paths[fleet+"/assignments"].Post.Responses["409"]; refused.Description != "No truck is ready." || refused.Content == nil {
+		t.Errorf("the refusal of the action of a namespace is %+v", refused)
+	}
 	for name, does := range map[string]operation{"follow": document.Paths[fleet+"/trucks/{name}/follow"].Post, "tail": document.Paths[fleet+"/trucks/{name}/tail"].Get} {
 		if content := does.Responses["200"].Content; len(content) != 1 || content["application/json;stream=watch"] == nil {
 			t.Errorf("%s answers %v", name, content)
@@ -144,7 +154,7 @@ func publishesActions(t *testing.T, dir string, s *instance) {
 	}
 	site := t.TempDir()
 	runIn(t, dir, capstanGen(t), "docs", site)
-	for kind, wants := range map[string][]string{"Assignment": {"POST …/assignments", "Gives a job to a truck"}, "Truck": {"POST …/follow", "GET …/tail", "a sequence of"}} {
+	for kind, wants := range map[string][]string{"Assignment": {"POST …/assignments", "Gives a job to a truck", "<code>409 Conflict</code>: No truck is ready."}, "Truck": {"POST …/follow", "GET …/tail", "a sequence of"}} {
 		pages, err := filepath.Glob(filepath.Join(site, "kinds", "*", "*", kind+".html"))
 		if err != nil || len(pages) == 0 {
 			t.Fatalf("no page of %s: %v", kind, err)

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"strconv"
+
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
@@ -10,13 +12,14 @@ type operation struct {
 	description     string
 	kind            object // group, version and kind of the body; nil for none
 	parameters      []parameter
-	body            object   // schema of the request body; nil for none
-	bodyRequired    bool     //
-	bodyTypes       []string // media types; nil for any
-	answer          object   // schema of a success
-	codes           []string // success codes
-	answerTypes     []string // media types
-	effect          string   // of an action; "" for others
+	body            object            // schema of the request body; nil for none
+	bodyRequired    bool              //
+	bodyTypes       []string          // media types; nil for any
+	answer          object            // schema of a success
+	codes           []string          // success codes
+	answerTypes     []string          // media types
+	effect          string            // of an action; "" for others
+	refusals        map[string]object // further answers by their codes, in place of the usual ones
 }
 
 // mediaTypes are the representations that the server speaks.
@@ -83,15 +86,27 @@ func (p *paths) refusals() (lines, error) {
 	}
 	out := lines{}
 	for _, f := range failures {
-		o := object{"description": f.why}
-		if p.v3 {
-			o["content"] = content(p.media.object, status)
-		} else {
-			o["schema"] = status
-		}
-		out[f.name] = o
+		out[f.name] = p.refusal(f.why, status)
 	}
 	return out, nil
+}
+
+// refusal is an answer that refuses a request for a reason.
+func (p *paths) refusal(why string, status object) object {
+	if p.v3 {
+		return object{"description": why, "content": content(p.media.object, status)}
+	}
+	return object{"description": why, "schema": status}
+}
+
+// refusalsOf are the answers with which an action refuses a call, by their codes.
+func (p *paths) refusalsOf(a *model.Action) map[string]object {
+	status, _ := p.metaRef("Status") // refusals has looked for it
+	all := map[string]object{}
+	for _, e := range a.Errors {
+		all[strconv.Itoa(e.Reason.Refuses())] = p.refusal(e.Description, status)
+	}
+	return all
 }
 
 // render writes an operation in the document's dialect.
@@ -109,6 +124,9 @@ func (c *components) render(op operation) object {
 	responses := object{}
 	for _, code := range op.failureCodes() {
 		responses[code] = c.failed(code)
+	}
+	for code, refusal := range op.refusals {
+		responses[code] = refusal
 	}
 	for _, code := range op.codes {
 		response := object{"description": codeDescriptions[code]}

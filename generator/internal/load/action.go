@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,26 @@ func (d *documents) action(to **model.Action, gv *model.GroupVersion) func(node)
 }
 
 func (d *documents) actionKeys(a *model.Action, answer *string) map[string]func(node) {
-	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer)}
+	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer), "errors": d.actionErrors(a)}
+}
+
+// actionErrors reads the errors of an action.
+func (d *documents) actionErrors(a *model.Action) func(node) {
+	return func(n node) {
+		for _, item := range d.items(n) {
+			e := model.ActionError{Pos: item.pos()}
+			d.object(item, d.actionErrorKeys(&e))
+			if slices.ContainsFunc(a.Errors, func(o model.ActionError) bool { return o.Reason == e.Reason }) {
+				d.fail(e.Pos, "describe all its cases in one", "the action has the error %s twice", e.Reason)
+			}
+			a.Errors = append(a.Errors, e)
+		}
+		slices.SortStableFunc(a.Errors, func(x, y model.ActionError) int { return cmp.Compare(x.Reason.Refuses(), y.Reason.Refuses()) })
+	}
+}
+
+func (d *documents) actionErrorKeys(e *model.ActionError) map[string]func(node) {
+	return map[string]func(node){"reason": func(n node) { e.Reason = api.Reason(n.Value) }, "description": d.text(&e.Description)}
 }
 
 // checkAction checks the keys of a subresource that has an action. ref is the kind of its body.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -23,6 +24,11 @@ func TestActionDocuments(t *testing.T) {
 		"refund: {schema: OrderRefund, action: {effect: writes, description: Pays., answer: Money}}":      at + "no schema document for /shop/v1/Money; write schemas/shop/v1/Money.yaml",
 		"refund: {schema: OrderRefund, action: {effect: changes, description: Pays.}}":                    at,
 		"refund: {schema: OrderRefund, action: {effect: writes}}":                                         at,
+		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: [{reason: Invalid, description: It is too much.}, {reason: Conflict, description: It is paid.}]}}": "create OrderRefund OrderRefund 409 Conflict 422 Invalid",
+		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: [{reason: Conflict, description: A}, {reason: Conflict, description: B}]}}":                          at + "the action has the error Conflict twice; describe all its cases in one",
+		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: [{reason: Paid, description: A}]}}":                                                                   at + `unknown reason "Paid"; write one of BadRequest, Forbidden`,
+		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: [{reason: Conflict}]}}":                                                                               at,
+		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: []}}":                                                                                                 at + "errors is empty; name the errors of the action, or remove errors",
 		"refund: {endpoint: action, schema: OrderRefund}":                                                 at,
 	} {
 		if got := load(subresource); !strings.HasPrefix(got, want) {
@@ -53,7 +59,11 @@ func loadOrders(t *testing.T, key string) string {
 			}
 			for _, s := range r.Subresources {
 				if s.Action != nil {
-					return strings.Join(s.Verbs, ",") + " " + s.Type.Name + " " + s.Action.Answer.Name
+					short := strings.Join(s.Verbs, ",") + " " + s.Type.Name + " " + s.Action.Answer.Name
+					for _, e := range s.Action.Errors {
+						short += fmt.Sprint(" ", e.Reason.Refuses(), " ", e.Reason)
+					}
+					return short
 				}
 			}
 		}

@@ -209,6 +209,14 @@ type Action struct {
 	Effect      string // "reads", "writes" or "streams"
 	Description string
 	Answer      *Type
+	Errors      []ActionError // with which its code refuses calls, by their codes; nil where the document does not say
+}
+
+// ActionError is an error with which the code of an action refuses calls.
+type ActionError struct {
+	Pos         schema.Position
+	Reason      api.Reason
+	Description string
 }
 
 // Streams reports whether it answers with a sequence of objects.

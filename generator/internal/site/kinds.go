@@ -26,6 +26,7 @@ type actionRow struct {
 	Name, Method, Description string
 	Body, Answer              typeName
 	Streams                   bool
+	Errors                    []model.ActionError
 }
 
 // kind adds the page of a kind.
@@ -95,7 +96,8 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 // actions are those of resources and of their objects.
 func (w *writer) actions(page string, of []*model.Resource) (all []actionRow) {
 	row := func(name string, a *model.Action, body *model.Type) actionRow {
-		return actionRow{Name: name, Method: "POST", Description: a.Description, Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams()}
+		return actionRow{Name: name, Method: "POST", Description: a.Description, Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams(),
+			Errors: a.Errors}
 	}
 	for _, r := range of {
 		if r.Action != nil {

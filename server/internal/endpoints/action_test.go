@@ -224,3 +224,34 @@ func TestActionAnswersStoredObjects(t *testing.T) {
 	h.Post(ownRoles+"/a/shows", `{}`).Expect(t, 201, "")
 	h.Post(ownRoles+"/a/makes", `{}`).Expect(t, 500, "")
 }
+
+// TestActionRefusals: an action that names its errors refuses a call with no other ones; what the methods of a call
+// answer is none of its own.
+func TestActionRefusals(t *testing.T) {
+	refuses := func(err error) *api.Action {
+		return action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			return call.Update(ctx, func(*rbacv1.Role) error { return err })
+		}).Refuses(api.ReasonConflict, api.ReasonServiceUnavailable)
+	}
+	log := &harness.Lines{}
+	h := startActions(t, func(c *server.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) }, map[string]*api.Action{
+		"named": refuses(action.Conflict("it is done")), "waits": refuses(action.Unavailable("the depot sleeps")),
+		"unnamed": refuses(fmt.Errorf("seen: %w", action.NotFound("no depot"))),
+		"invalid": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			return call.Update(ctx, func(r *rbacv1.Role) error { r.Metadata.Labels = map[string]string{"-": "-"}; return nil })
+		}).Refuses(api.ReasonConflict),
+		"missing": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			return action.Of[rbacv1.Role](call, "default").Get(ctx, "nosuch")
+		}).Refuses(api.ReasonConflict),
+	})
+	for name, want := range map[string]int{"named": 409, "waits": 503, "unnamed": 500, "invalid": 422, "missing": 404} {
+		if got := h.Post(ownRoles+"/a/"+name, `{}`); got.Code != want || bytes.Contains(got.Body, []byte("depot")) != (name == "waits") {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
+		}
+	}
+	log.Mu.Lock()
+	defer log.Mu.Unlock()
+	if want := "the action unnamed of roles refuses a call with the error NotFound, which its document does not name"; !strings.Contains(log.Text.String(), want) {
+		t.Errorf("the log does not say %q", want)
+	}
+}
