@@ -27,6 +27,19 @@ func (c *comparison) action(u use, path string, pos schema.Position, old, now *m
 	}
 }
 
+// goneSubresource reports a subresource that a resource no longer has, unless it is an action whose time was over.
+func (c *comparison) goneSubresource(u use, path string, v *version, old *model.Subresource, res *model.Resource) {
+	if old.Action == nil || old.Action.DeprecatedSince == "" || u.stable == alpha {
+		c.find(u, "subresource-removed", res.Pos, path, "is gone")
+		return
+	}
+	if why := c.stays(u, v.Dir+"/"+res.Plural+"/"+old.Name, old.Action.Deprecation); why != "" {
+		c.find(u, "subresource-removed", res.Pos, path, "is gone: %s", why)
+		return
+	}
+	c.find(u, "resource-ended", res.Pos, path, "has come to its announced end")
+}
+
 // answer is the kind with which an action answers, "" for an unknown one. Only documents have the names of folders.
 func (c *comparison) answer(a *model.Action) string {
 	switch {

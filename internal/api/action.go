@@ -17,6 +17,8 @@ type Action struct {
 	// Stream performs one with a sequence of answers, in place of Run; nil for others. send returns when the answer is on
 	// its way. Errors of send: the request has ended, or the answer is not what the document promises.
 	Stream func(ctx context.Context, call ActionCall, body []byte, send func(answer []byte) error) error
+	// Deprecated is the announced end of the action below an object; nil for none, and where its row has it.
+	Deprecated *Deprecation
 	// Refusals are the reasons for which its code may refuse a call; nil for every reason.
 	Refusals []Reason
 	// Answer and AnswerKind are the type and kind of the answer, in the group version of the resource.
@@ -33,6 +35,12 @@ func (a *Action) Answers(kind string, t schema.Ref) *Action {
 // Refuses notes the reasons for which the code may refuse a call.
 func (a *Action) Refuses(reasons ...Reason) *Action {
 	a.Refusals = reasons
+	return a
+}
+
+// Ends notes that the action is deprecated.
+func (a *Action) Ends(since, removedIn, replacement string) *Action {
+	a.Deprecated = &Deprecation{Since: since, RemovedIn: removedIn, Replacement: replacement}
 	return a
 }
 

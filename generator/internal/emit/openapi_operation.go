@@ -12,13 +12,14 @@ type operation struct {
 	description     string
 	kind            object // group, version and kind of the body; nil for none
 	parameters      []parameter
-	body            object            // schema of the request body; nil for none
-	bodyRequired    bool              //
-	bodyTypes       []string          // media types; nil for any
-	answer          object            // schema of a success
-	codes           []string          // success codes
-	answerTypes     []string          // media types
-	effect          string            // of an action; "" for others
+	body            object   // schema of the request body; nil for none
+	bodyRequired    bool     //
+	bodyTypes       []string // media types; nil for any
+	answer          object   // schema of a success
+	codes           []string // success codes
+	answerTypes     []string // media types
+	effect          string   // of an action; "" for others
+	deprecated      bool
 	refusals        map[string]object // further answers by their codes, in place of the usual ones
 }
 
@@ -117,6 +118,9 @@ func (c *components) render(op operation) object {
 	}
 	if op.effect != "" {
 		o[c.ext+"effect"] = op.effect
+	}
+	if op.deprecated {
+		o["deprecated"] = true
 	}
 	if op.kind != nil {
 		o[c.ext+"group-version-kind"] = op.kind

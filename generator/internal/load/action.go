@@ -23,7 +23,8 @@ func (d *documents) action(to **model.Action, gv *model.GroupVersion) func(node)
 }
 
 func (d *documents) actionKeys(a *model.Action, answer *string) map[string]func(node) {
-	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer), "errors": d.actionErrors(a)}
+	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer), "errors": d.actionErrors(a),
+		"deprecated": func(n node) { d.object(n, d.deprecatedKeys(&a.Deprecation)) }}
 }
 
 // actionErrors reads the errors of an action.
@@ -126,4 +127,17 @@ func (d *documents) checkOperationAction(res *model.Resource, said *resourceText
 		}
 	}
 	res.Endpoint = api.EndpointAction
+	d.endOperation(res)
+}
+
+// endOperation makes the end of an action that is not of an object that of its resource.
+func (d *documents) endOperation(res *model.Resource) {
+	a, none := res.Action, model.Deprecation{}
+	if a.Deprecation != none && res.Deprecation != none {
+		d.fail(a.Pos, "drop one of them", "%s are deprecated, and so is their action", res.Plural)
+	}
+	if a.Deprecation == none {
+		a.Deprecation = res.Deprecation
+	}
+	res.Deprecation = a.Deprecation
 }

@@ -27,6 +27,7 @@ type actionRow struct {
 	Body, Answer              typeName
 	Streams                   bool
 	Errors                    []model.ActionError
+	model.Deprecation
 }
 
 // kind adds the page of a kind.
@@ -97,7 +98,7 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 func (w *writer) actions(page string, of []*model.Resource) (all []actionRow) {
 	row := func(name string, a *model.Action, body *model.Type) actionRow {
 		return actionRow{Name: name, Method: "POST", Description: a.Description, Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams(),
-			Errors: a.Errors}
+			Errors: a.Errors, Deprecation: a.Deprecation}
 	}
 	for _, r := range of {
 		if r.Action != nil {

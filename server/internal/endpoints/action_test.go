@@ -255,3 +255,23 @@ func TestActionRefusals(t *testing.T) {
 		t.Errorf("the log does not say %q", want)
 	}
 }
+
+// TestDeprecatedAction: users of a deprecated action get a warning, whatever the answer, and metrics show its use.
+func TestDeprecatedAction(t *testing.T) {
+	h := startActions(t, nil, map[string]*api.Action{"label": action.Writes(labelled).Ends("1.2", "1.5", "tag of roles"), "mark": action.Writes(labelled)})
+	const want = "tools.example.com/v1 label of roles is deprecated in v1.2+, unavailable in v1.5+; use tag of roles"
+	for _, code := range []int{201, 409} {
+		answer := h.Post(ownRoles+"/a/label", `{}`)
+		answer.Expect(t, code, map[int]string{409: "Conflict"}[code])
+		if got := answer.Header.Get("Warning"); !strings.Contains(got, want) {
+			t.Errorf("%d: the warning %q", code, got)
+		}
+	}
+	if got := h.Post(ownRoles+"/a/mark", `{}`).Header.Get("Warning"); got != "" {
+		t.Errorf("another action: the warning %q", got)
+	}
+	const used = `apiserver_requested_deprecated_apis{group="tools.example.com",removed_release="1.5",resource="roles",subresource="label",version="v1"} 1`
+	if figures := string(h.Get("/metrics").Body); !strings.Contains(figures, used) {
+		t.Errorf("the metrics lack %s", used)
+	}
+}
