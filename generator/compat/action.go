@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -15,6 +16,9 @@ func (c *comparison) action(u use, path string, pos schema.Position, old, now *m
 	find := func(rule, format string, args ...any) { c.find(u, rule, pos, path, format, args...) }
 	if was, is := c.answer(old), c.answer(now); was != is && was != "" && is != "" {
 		find("action-answer-changed", "answered %s and answers %s", was, is)
+	}
+	if old.Verb != now.Verb {
+		find("action-verb-changed", "needed the right to %s and needs that to %s", cmp.Or(old.Verb, "its method"), cmp.Or(now.Verb, "its method"))
 	}
 	switch {
 	case old.Streams() != now.Streams():
@@ -57,7 +61,7 @@ func (m *manifest) performed(s *Surface, op place) *model.Action {
 	if effect == "" {
 		return nil
 	}
-	a := &model.Action{Pos: m.Position(op), Effect: effect}
+	a := &model.Action{Pos: m.Position(op), Effect: effect, Verb: op.Extension("verb").Text()}
 	op.At("responses").Each(func(code string, _, answer place) {
 		if !strings.HasPrefix(code, "2") {
 			return

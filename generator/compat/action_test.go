@@ -51,6 +51,9 @@ func TestActions(t *testing.T) {
 		change("an action goes", "E:resource-removed", shop, "  sales:\n    kind: Sale\n    scope: Namespaced\n    action: "+sale+"\n", ""),
 		change("an action of an object goes", "E:subresource-removed", shop, "      refund: {schema: Refund, action: "+refund+"}\n", "      status: {}\n"),
 		change("an action stores what it is posted", "E:endpoint-changed E:resource-unstored W:resource-hook-changed", shop, "    action: "+sale+"\n", "    hooks: [validate]\n"),
+		change("an action needs another verb", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell"),
+		since("an action needs the verb of its method", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell", "Sells., answer: Order"),
+		change("an action names the verb of its method", "", shop, "Sells., answer: Order", "Sells., answer: Order, verb: create"),
 		change("an action only reads", "E:action-effect-changed", shop, "effect: writes", "effect: reads"),
 		change("an action streams", "E:action-effect-changed", shop, "effect: writes", "effect: streams"),
 		change("an action writes", "E:action-writes", shop, "effect: reads", "effect: writes"),
@@ -82,6 +85,9 @@ func TestPublishedActions(t *testing.T) {
 	base[shop] = strings.Replace(base[shop], "      refund:", "      pay-back: {schema: Refund, action: "+sale+"}\n      refund:", 1)
 	for _, r := range []row{
 		change("nothing", "", shop, "Sells.", "Sells it."),
+		change("an action needs another verb", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell"),
+		since("an action needs the verb of its method", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell", "Sells., answer: Order"),
+		change("an action names the verb of its method", "", shop, "Sells., answer: Order", "Sells., answer: Order, verb: create"),
 		change("an action only reads", "E:action-effect-changed", shop, "effect: writes", "effect: reads"),
 		change("an action streams", "E:action-effect-changed", shop, "effect: writes", "effect: streams"),
 		change("an action writes", "E:action-writes", shop, "effect: reads", "effect: writes"),

@@ -17,6 +17,8 @@ type Action struct {
 	// Stream performs one with a sequence of answers, in place of Run; nil for others. send returns when the answer is on
 	// its way. Errors of send: the request has ended, or the answer is not what the document promises.
 	Stream func(ctx context.Context, call ActionCall, body []byte, send func(answer []byte) error) error
+	// Verb is that of the right to the action; "" for that of its method.
+	Verb string
 	// Deprecated is the announced end of the action below an object; nil for none, and where its row has it.
 	Deprecated *Deprecation
 	// Refusals are the reasons for which its code may refuse a call; nil for every reason.
@@ -42,6 +44,20 @@ func (a *Action) Refuses(reasons ...Reason) *Action {
 func (a *Action) Ends(since, removedIn, replacement string) *Action {
 	a.Deprecated = &Deprecation{Since: since, RemovedIn: removedIn, Replacement: replacement}
 	return a
+}
+
+// Needs notes the verb of the right to the action.
+func (a *Action) Needs(verb string) *Action {
+	a.Verb = verb
+	return a
+}
+
+// Rights are the verbs of the rights to a resource or a subresource with those verbs, which has the action; nil for none.
+func (a *Action) Rights(verbs Verbs) []string {
+	if a != nil && a.Verb != "" {
+		return []string{a.Verb}
+	}
+	return verbs.Names()
 }
 
 // Refusal is an error with which the code of an action refuses a call, unlike those of the methods of the call.

@@ -93,6 +93,9 @@ func (g *catalogGroup) Act(method string, a *model.Action) string {
 		}
 		source += ".Refuses(" + strings.Join(reasons, ", ") + ")"
 	}
+	if a.Verb != "" {
+		source += fmt.Sprintf(".Needs(%q)", a.Verb)
+	}
 	if a.DeprecatedSince != "" {
 		source += fmt.Sprintf(".Ends(%q, %q, %q)", a.DeprecatedSince, a.RemovedIn, a.Replacement)
 	}

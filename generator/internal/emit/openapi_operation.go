@@ -19,6 +19,7 @@ type operation struct {
 	codes           []string // success codes
 	answerTypes     []string // media types
 	effect          string   // of an action; "" for others
+	verb            string   // of the right to an action; "" for that of the method
 	deprecated      bool
 	refusals        map[string]object // further answers by their codes, in place of the usual ones
 }
@@ -118,6 +119,9 @@ func (c *components) render(op operation) object {
 	}
 	if op.effect != "" {
 		o[c.ext+"effect"] = op.effect
+	}
+	if op.verb != "" {
+		o[c.ext+"verb"] = op.verb
 	}
 	if op.deprecated {
 		o["deprecated"] = true

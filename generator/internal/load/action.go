@@ -23,7 +23,7 @@ func (d *documents) action(to **model.Action, gv *model.GroupVersion) func(node)
 }
 
 func (d *documents) actionKeys(a *model.Action, answer *string) map[string]func(node) {
-	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer), "errors": d.actionErrors(a),
+	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer), "errors": d.actionErrors(a), "verb": d.text(&a.Verb),
 		"deprecated": func(n node) { d.object(n, d.deprecatedKeys(&a.Deprecation)) }}
 }
 
@@ -71,6 +71,17 @@ func (d *documents) checkAction(sub *model.Subresource, res *model.Resource, ref
 		d.fail(a.Pos, "write effect: reads, or verbs: [create]", "the action %s of %s writes, and is called by a GET", sub.Name, res.Plural)
 	}
 	sub.Endpoint = api.EndpointAction
+	d.checkVerb(a, slices.Contains(sub.Verbs, "get"), sub.Name+" of "+res.Plural)
+}
+
+// checkVerb checks the verb of the right to an action, which is dropped where it is that of the method.
+func (d *documents) checkVerb(a *model.Action, get bool, name string) {
+	if a.Effect == "writes" && slices.Contains([]string{"get", "list", "watch"}, a.Verb) {
+		d.fail(a.Pos, "write another verb, or drop it", "the action %s writes, and its verb %s is that of users who may only read", name, a.Verb)
+	}
+	if get && a.Verb == "get" || !get && a.Verb == "create" {
+		a.Verb = ""
+	}
 }
 
 // resolveAction finds the kind of the answer of an action, whose kinds are of the version of its resource.
@@ -128,6 +139,7 @@ func (d *documents) checkOperationAction(res *model.Resource, said *resourceText
 	}
 	res.Endpoint = api.EndpointAction
 	d.endOperation(res)
+	d.checkVerb(a, false, res.Plural)
 }
 
 // endOperation makes the end of an action that is not of an object that of its resource.

@@ -29,6 +29,12 @@ func TestActionDocuments(t *testing.T) {
 		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: [{reason: Paid, description: A}]}}":                                                                at + `unknown reason "Paid"; write one of BadRequest, Forbidden`,
 		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: [{reason: Conflict}]}}":                                                                            at,
 		"refund: {schema: OrderRefund, action: {effect: reads, description: Pays., errors: []}}":                                                                                              at + "errors is empty; name the errors of the action, or remove errors",
+		"refund: {schema: OrderRefund, action: {effect: writes, description: Pays., verb: pay-2}}":                                                                                            "create OrderRefund OrderRefund pay-2",
+		"refund: {schema: OrderRefund, action: {effect: writes, description: Pays., verb: create}}":                                                                                           "create OrderRefund OrderRefund",
+		"refund: {schema: OrderRefund, verbs: [get], action: {effect: reads, description: Pays., verb: look}}":                                                                                "get OrderRefund OrderRefund look",
+		"refund: {schema: OrderRefund, action: {effect: writes, description: Pays., verb: Pay}}":                                                                                              at + `"Pay" is not a verb of a right; write a word of small letters`,
+		"refund: {schema: OrderRefund, action: {effect: writes, description: Pays., verb: '*'}}":                                                                                              at + `"*" is not a verb of a right; write a word of small letters`,
+		"refund: {schema: OrderRefund, action: {effect: writes, description: Pays., verb: get}}":                                                                                              at + "the action refund of orders writes, and its verb get is that of users who may only read; write another verb, or drop it",
 		"refund: {endpoint: action, schema: OrderRefund}":                                                                                                                                     at,
 	} {
 		if got := load(subresource); !strings.HasPrefix(got, want) {
@@ -59,7 +65,7 @@ func loadOrders(t *testing.T, key string) string {
 			}
 			for _, s := range r.Subresources {
 				if s.Action != nil {
-					short := strings.Join(s.Verbs, ",") + " " + s.Type.Name + " " + s.Action.Answer.Name
+					short := strings.TrimSpace(strings.Join(s.Verbs, ",") + " " + s.Type.Name + " " + s.Action.Answer.Name + " " + s.Action.Verb)
 					for _, e := range s.Action.Errors {
 						short += fmt.Sprint(" ", e.Reason.Refuses(), " ", e.Reason)
 					}

@@ -74,7 +74,7 @@ func TestReadersHaveTheKeysOfTheForms(t *testing.T) {
 		"version/$defs/resource":                       d.resourceKeys(res, &resourceText{}),
 		"version/$defs/resource/properties/deprecated": d.deprecatedKeys(&res.Deprecation), "version/$defs/resource/properties/graceful": d.gracefulKeys(&model.Grace{}),
 		"version/$defs/action/properties/deprecated": d.deprecatedKeys(&model.Deprecation{}),
-		"version/$defs/subresource": d.subresourceKeys(sub, gv, new(string)), "version/$defs/action": d.actionKeys(&model.Action{}, new(string)), "version/$defs/actionError": d.actionErrorKeys(&model.ActionError{}),
+		"version/$defs/subresource":                  d.subresourceKeys(sub, gv, new(string)), "version/$defs/action": d.actionKeys(&model.Action{}, new(string)), "version/$defs/actionError": d.actionErrorKeys(&model.ActionError{}),
 		"version/$defs/column":     d.columnKeys(&model.Column{}),
 		"version/$defs/selectable": d.selectableKeys(&model.Selectable{}), "profile/$defs/profile": d.profileKeys(&model.Profile{}),
 		"schema/$defs/lifecycle": d.lifecycleKeys(&schema.Lifecycle{}), "version/$defs/lifecycle": d.lifecycleKeys(&schema.Lifecycle{}),

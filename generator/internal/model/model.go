@@ -210,6 +210,7 @@ type Action struct {
 	Effect      string // "reads", "writes" or "streams"
 	Description string
 	Answer      *Type
+	Verb        string // of the right to it; "" for that of its method
 	Deprecation
 	Errors []ActionError // with which its code refuses calls, by their codes; nil where the document does not say
 }

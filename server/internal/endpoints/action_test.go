@@ -106,6 +106,48 @@ func TestActionRights(t *testing.T) {
 	h.Post(ends+"/a/label", `{}`).Expect(t, 403, "Forbidden")
 }
 
+// TestActionVerbs: an action with a verb of its own needs the right to that verb, and no other one; reviews, discovery and
+// audit name it.
+func TestActionVerbs(t *testing.T) {
+	act := func() *api.Action { return action.Writes(labelled).Needs("tag") }
+	h := startOperations(t, nil, map[string]*api.Action{"label": act()}, map[string]*api.Action{"sales": action.Reads(
+		func(context.Context, *action.Query, *rbacv1.ClusterRole) (*rbacv1.Role, error) { return &rbacv1.Role{}, nil }).Needs("sell")})
+	sales := strings.Replace(ownRoles, "roles", "sales", 1)
+	bind := func(name, verb string) {
+		h.Post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", fmt.Sprintf(
+			`{"metadata":{"name":%q},"rules":[{"verbs":[%q],"apiGroups":["tools.example.com"],"resources":["roles/label","sales"]}]}`, name, verb)).Expect(t, 201, "")
+		h.Post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", fmt.Sprintf(
+			`{"metadata":{"name":%q},"roleRef":{"kind":"Role","name":%q},"subjects":[{"kind":"User","name":"bob"}]}`, name, name)).Expect(t, 201, "")
+	}
+	may := func(verb string) any {
+		return h.SendAs("bob-token", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", fmt.Sprintf(`{"spec":{"resourceAttributes":
+			{"namespace":"default","verb":%q,"group":"tools.example.com","resource":"roles","subresource":"label"}}}`, verb)).Field(t, "status.allowed")
+	}
+	bind("creates", "create")
+	refused := h.SendAs("bob-token", "POST", ownRoles+"/a/label", `{}`)
+	if refused.Expect(t, 403, "Forbidden"); !strings.Contains(string(refused.Body), `cannot tag resource \"roles/label\"`) {
+		t.Errorf("refused with %s", refused.Body)
+	}
+	h.SendAs("bob-token", "POST", sales, `{}`).Expect(t, 403, "Forbidden")
+	if may("tag") != false || may("create") != true {
+		t.Errorf("with create, a review says tag: %v, create: %v", may("tag"), may("create"))
+	}
+	bind("tags", "tag")
+	h.SendAs("bob-token", "POST", ownRoles+"/a/label", `{}`).Expect(t, 201, "")
+	h.SendAs("bob-token", "GET", ownRoles+"/a/label", "").Expect(t, 403, "Forbidden") // by a method that it does not have
+	if may("tag") != true {
+		t.Error("a review does not know of the right to tag")
+	}
+	bind("sells", "sell")
+	h.SendAs("bob-token", "POST", sales, `{}`).Expect(t, 201, "")
+	if list := string(h.Get("/apis/tools.example.com/v1").Body); !strings.Contains(list, `"verbs":["tag"]`) || !strings.Contains(list, `"verbs":["sell"]`) {
+		t.Errorf("discovery has %s", list)
+	}
+	if figures := string(h.Get("/metrics").Body); !strings.Contains(figures, `code="201",component="apiserver",dry_run="",group="tools.example.com",resource="roles",scope="resource",subresource="label",verb="POST"`) {
+		t.Error("the metrics lack the call")
+	}
+}
+
 // TestActionsThatFail: whatever the code of an action does, the client gets a clear error, nothing is half stored, and
 // the server serves on.
 func TestActionsThatFail(t *testing.T) {

@@ -260,6 +260,9 @@ func (r *Request) Attributes() authz.Attributes {
 	a.Verb = r.Verb()
 	a.Group, a.Version, a.Resource = t.Row.GV.Group, t.Row.GV.Version, t.Row.Plural
 	a.Namespace, a.Name = t.Namespace, t.Name
+	if action := t.Action(); action != nil && action.Verb != "" && (a.Verb == "create" || t.Sub != nil && a.Verb == "get" && t.Sub.Verbs == api.VerbGet) {
+		a.Verb = action.Verb
+	}
 	if objects.IsNamespace(t.Row) {
 		a.Namespace = t.Name
 	}
