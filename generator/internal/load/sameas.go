@@ -123,6 +123,7 @@ func (r *reader) merge(base, patch node) node {
 		}
 		add(e.at, e.value)
 	}
+	r.dropNames(m)
 	return m
 }
 
