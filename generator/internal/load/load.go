@@ -31,7 +31,9 @@ func Right(root string) (*model.Model, error) {
 	d.readAll()
 	m, err := d.finish()
 	if err != nil {
+		first := slices.Clone(d.errs)
 		m = d.others()
+		d.within(first)
 		err = d.err()
 	}
 	return m, err
