@@ -27,10 +27,12 @@ func (d *documents) checkCompiled() {
 		return // a default of such a type could not be read to its end
 	}
 	for _, gv := range d.model.GroupVersions {
-		for _, t := range gv.Types {
-			d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
-		}
-		d.checkFinds(gv)
+		d.of(gv.Dir, func() {
+			for _, t := range gv.Types {
+				d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
+			}
+			d.checkFinds(gv)
+		})
 		for _, res := range gv.Resources {
 			d.checkPaths(gv.Table, gv.Table.Root(res.Type.Name), res)
 		}

@@ -43,7 +43,7 @@ func (d *documents) compile() {
 		}
 		table, err := schema.Compile(src)
 		gv.Table = table
-		d.take(err)
+		d.of(gv.Dir, func() { d.take(err) })
 	}
 }
 

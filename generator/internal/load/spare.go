@@ -164,11 +164,11 @@ func (s *spared) drop(n node, i int, w wrong) {
 	list, whole := n.Content[i+1], true
 	if list.Kind == yaml.SequenceNode {
 		list.Content = slices.DeleteFunc(list.Content, func(item *yaml.Node) bool {
-			wrong := w.names(wordsIn(item)) || list.Style&yaml.FlowStyle == 0 && item.Line <= w.line && w.line <= lastLine(item)
-			if whole = whole && !wrong; wrong && item.Kind == yaml.ScalarNode {
+			named, there := w.names(wordsIn(item)), list.Style&yaml.FlowStyle == 0 && item.Line <= w.line && w.line <= lastLine(item)
+			if whole = whole && !named && !there; there && !named && item.Kind == yaml.ScalarNode {
 				s.names = append(s.names, item.Value)
 			}
-			return wrong
+			return named || there
 		})
 	}
 	if whole || len(list.Content) == 0 {
