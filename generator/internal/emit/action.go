@@ -24,11 +24,13 @@ type actionMethod struct {
 func newActionMethod(name string, res *model.Resource, sub *model.Subresource) actionMethod {
 	goName := func(t *model.Type) string { return goPackage(t.GV.Dir) + "." + goTypeName(t.Name, t.Schema.Goname) }
 	if sub == nil {
-		return actionMethod{Name: name, Description: res.Action.Description, Refusals: refusalLines(res.Action), Path: res.Plural, Effect: res.Action.Effect, Body: goName(res.Type),
-			Answer: goName(res.Action.Answer)}
+		a := res.Action
+		return actionMethod{Name: name, Description: a.Description, Refusals: refusalLines(a), Path: res.Plural, Effect: a.Effect, Body: goName(res.Type),
+			Answer: goName(a.Answer)}
 	}
-	m := actionMethod{Name: name, Description: sub.Action.Description, Refusals: refusalLines(sub.Action), Path: sub.Name + " of " + res.Plural, Effect: sub.Action.Effect,
-		Object: goName(res.Type), Answer: goName(sub.Action.Answer)}
+	a := sub.Action
+	m := actionMethod{Name: name, Description: a.Description, Refusals: refusalLines(a), Path: sub.Name + " of " + res.Plural, Effect: a.Effect,
+		Object: goName(res.Type), Answer: goName(a.Answer)}
 	if slices.Contains(sub.Verbs, "create") {
 		m.Body = goName(sub.Type)
 	}

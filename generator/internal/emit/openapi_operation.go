@@ -12,15 +12,13 @@ type operation struct {
 	description     string
 	kind            object // group, version and kind of the body; nil for none
 	parameters      []parameter
-	body            object   // schema of the request body; nil for none
-	bodyRequired    bool     //
-	bodyTypes       []string // media types; nil for any
-	answer          object   // schema of a success
-	codes           []string // success codes
-	answerTypes     []string // media types
-	effect          string   // of an action; "" for others
-	verb            string   // of the right to an action; "" for that of the method
-	deprecated      bool
+	body            object            // schema of the request body; nil for none
+	bodyRequired    bool              //
+	bodyTypes       []string          // media types; nil for any
+	answer          object            // schema of a success
+	codes           []string          // success codes
+	answerTypes     []string          // media types
+	does            *model.Action     // nil for operations of others
 	refusals        map[string]object // further answers by their codes, in place of the usual ones
 }
 
@@ -111,25 +109,30 @@ func (p *paths) refusalsOf(a *model.Action) map[string]object {
 	return all
 }
 
-// render writes an operation in the document's dialect.
-func (c *components) render(op operation) object {
+// head are the members of an operation that say what it is.
+func (c *components) head(op *operation) object {
 	o := object{"operationId": op.id, "tags": []string{op.tag}, "description": op.description}
 	if op.action != "" {
 		o[c.ext+"action"] = op.action
 	}
-	if op.effect != "" {
-		o[c.ext+"effect"] = op.effect
-	}
-	if op.verb != "" {
-		o[c.ext+"verb"] = op.verb
-	}
-	if op.deprecated {
-		o["deprecated"] = true
-	}
 	if op.kind != nil {
 		o[c.ext+"group-version-kind"] = op.kind
 	}
-	responses := object{}
+	if op.does == nil {
+		return o
+	}
+	if o[c.ext+"effect"] = op.does.Effect; op.does.Verb != "" {
+		o[c.ext+"verb"] = op.does.Verb
+	}
+	if op.does.DeprecatedSince != "" {
+		o["deprecated"] = true
+	}
+	return o
+}
+
+// render writes an operation in the document's dialect.
+func (c *components) render(op operation) object {
+	o, responses := c.head(&op), object{}
 	for _, code := range op.failureCodes() {
 		responses[code] = c.failed(code)
 	}

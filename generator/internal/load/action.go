@@ -23,7 +23,8 @@ func (d *documents) action(to **model.Action, gv *model.GroupVersion) func(node)
 }
 
 func (d *documents) actionKeys(a *model.Action, answer *string) map[string]func(node) {
-	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer), "errors": d.actionErrors(a), "verb": d.text(&a.Verb),
+	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer),
+		"errors": d.actionErrors(a), "verb": d.text(&a.Verb),
 		"deprecated": func(n node) { d.object(n, d.deprecatedKeys(&a.Deprecation)) }}
 }
 

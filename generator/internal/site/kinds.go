@@ -99,8 +99,8 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 // actions are those of resources and of their objects.
 func (w *writer) actions(page string, of []*model.Resource) (all []actionRow) {
 	row := func(name, right string, a *model.Action, body *model.Type) actionRow {
-		return actionRow{Name: name, Method: "POST", Right: cmp.Or(a.Verb, "create") + " " + right, Description: a.Description, Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams(),
-			Errors: a.Errors, Deprecation: a.Deprecation}
+		return actionRow{Name: name, Method: "POST", Right: cmp.Or(a.Verb, "create") + " " + right, Description: a.Description,
+			Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams(), Errors: a.Errors, Deprecation: a.Deprecation}
 	}
 	for _, r := range of {
 		if r.Action != nil {
