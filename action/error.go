@@ -1,7 +1,9 @@
 package action
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/object"
@@ -43,4 +45,10 @@ func Unavailable(format string, args ...any) error {
 // Invalid refuses the body for its fields: 422.
 func Invalid(causes ...object.Cause) error {
 	return &api.Refusal{Answer: api.Invalid("", "", "", causes)}
+}
+
+// IsNotFound reports whether an error says that an object is not there: one of the methods of a call.
+func IsNotFound(err error) bool {
+	var known *api.Error
+	return errors.As(err, &known) && known.Code == http.StatusNotFound
 }

@@ -285,8 +285,14 @@ func TestActionRefusals(t *testing.T) {
 		"missing": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
 			return action.Of[rbacv1.Role](call, "default").Get(ctx, "nosuch")
 		}).Refuses(api.ReasonConflict),
+		"recovers": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			if _, err := action.Of[rbacv1.Role](call, "default").Get(ctx, "nosuch"); !action.IsNotFound(err) {
+				return nil, err
+			}
+			return nil, action.Conflict("there is no such role")
+		}).Refuses(api.ReasonConflict),
 	})
-	for name, want := range map[string]int{"named": 409, "waits": 503, "unnamed": 500, "invalid": 422, "missing": 404} {
+	for name, want := range map[string]int{"named": 409, "waits": 503, "unnamed": 500, "invalid": 422, "missing": 404, "recovers": 409} {
 		if got := h.Post(ownRoles+"/a/"+name, `{}`); got.Code != want || bytes.Contains(got.Body, []byte("depot")) != (name == "waits") {
 			t.Errorf("%s: %d %s", name, got.Code, got.Body)
 		}
