@@ -10,7 +10,8 @@ import (
 func (d *documents) compile() {
 	named := map[string]*schema.Named{}
 	for id, t := range d.types {
-		named[id] = &schema.Named{ID: id, Dir: t.GV.Dir, Kind: t.Kind, Schema: t.Schema}
+		named[id] = &schema.Named{ID: id, Dir: t.GV.Dir, Kind: t.Kind, Schema: t.Schema,
+			Distinct: d.module != "" && !t.GV.BuiltIn}
 	}
 	for _, gv := range d.model.GroupVersions {
 		// Everything that is declared here can be asked for, and the bodies
