@@ -50,7 +50,7 @@ func (o *Objects[T]) named(name string) api.ActionObject {
 	return of
 }
 
-// Get is the object with that name, as it is now.
+// Get is the object with that name, as it is now. IsNotFound knows the error for one that is not there.
 func (o *Objects[T]) Get(ctx context.Context, name string) (*T, error) {
 	text, err := o.call.Get(ctx, o.named(name))
 	if err != nil {

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -16,6 +17,9 @@ func (c *comparison) action(u use, path string, pos schema.Position, old, now *m
 	if was, is := c.answer(old), c.answer(now); was != is && was != "" && is != "" {
 		find("action-answer-changed", "answered %s and answers %s", was, is)
 	}
+	if old.Verb != now.Verb {
+		find("action-verb-changed", "needed the right to %s and needs that to %s", cmp.Or(old.Verb, "its method"), cmp.Or(now.Verb, "its method"))
+	}
 	switch {
 	case old.Streams() != now.Streams():
 		answers := map[bool]string{true: "a sequence of objects", false: "one object"}
@@ -25,6 +29,19 @@ func (c *comparison) action(u use, path string, pos schema.Position, old, now *m
 	case old.Effect == "writes" && now.Effect == "reads":
 		find("action-effect-changed", "wrote and only reads")
 	}
+}
+
+// goneSubresource reports a subresource that a resource no longer has, unless it is an action whose time was over.
+func (c *comparison) goneSubresource(u use, path string, v *version, old *model.Subresource, res *model.Resource) {
+	if old.Action == nil || old.Action.DeprecatedSince == "" || u.stable == alpha {
+		c.find(u, "subresource-removed", res.Pos, path, "is gone")
+		return
+	}
+	if why := c.stays(u, v.Dir+"/"+res.Plural+"/"+old.Name, old.Action.Deprecation); why != "" {
+		c.find(u, "subresource-removed", res.Pos, path, "is gone: %s", why)
+		return
+	}
+	c.find(u, "resource-ended", res.Pos, path, "has come to its announced end")
 }
 
 // answer is the kind with which an action answers, "" for an unknown one. Only documents have the names of folders.
@@ -44,7 +61,7 @@ func (m *manifest) performed(s *Surface, op place) *model.Action {
 	if effect == "" {
 		return nil
 	}
-	a := &model.Action{Pos: m.Position(op), Effect: effect}
+	a := &model.Action{Pos: m.Position(op), Effect: effect, Verb: op.Extension("verb").Text()}
 	op.At("responses").Each(func(code string, _, answer place) {
 		if !strings.HasPrefix(code, "2") {
 			return

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -50,6 +51,9 @@ func TestActions(t *testing.T) {
 		change("an action goes", "E:resource-removed", shop, "  sales:\n    kind: Sale\n    scope: Namespaced\n    action: "+sale+"\n", ""),
 		change("an action of an object goes", "E:subresource-removed", shop, "      refund: {schema: Refund, action: "+refund+"}\n", "      status: {}\n"),
 		change("an action stores what it is posted", "E:endpoint-changed E:resource-unstored W:resource-hook-changed", shop, "    action: "+sale+"\n", "    hooks: [validate]\n"),
+		change("an action needs another verb", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell"),
+		since("an action needs the verb of its method", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell", "Sells., answer: Order"),
+		change("an action names the verb of its method", "", shop, "Sells., answer: Order", "Sells., answer: Order, verb: create"),
 		change("an action only reads", "E:action-effect-changed", shop, "effect: writes", "effect: reads"),
 		change("an action streams", "E:action-effect-changed", shop, "effect: writes", "effect: streams"),
 		change("an action writes", "E:action-writes", shop, "effect: reads", "effect: writes"),
@@ -81,6 +85,9 @@ func TestPublishedActions(t *testing.T) {
 	base[shop] = strings.Replace(base[shop], "      refund:", "      pay-back: {schema: Refund, action: "+sale+"}\n      refund:", 1)
 	for _, r := range []row{
 		change("nothing", "", shop, "Sells.", "Sells it."),
+		change("an action needs another verb", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell"),
+		since("an action needs the verb of its method", "E:action-verb-changed", shop, "Sells., answer: Order", "Sells., answer: Order, verb: sell", "Sells., answer: Order"),
+		change("an action names the verb of its method", "", shop, "Sells., answer: Order", "Sells., answer: Order, verb: create"),
 		change("an action only reads", "E:action-effect-changed", shop, "effect: writes", "effect: reads"),
 		change("an action streams", "E:action-effect-changed", shop, "effect: writes", "effect: streams"),
 		change("an action writes", "E:action-writes", shop, "effect: reads", "effect: writes"),
@@ -101,6 +108,35 @@ func TestPublishedActions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEndsOfActions: an action of an object may go when its time is over, as a resource may, and no earlier.
+func TestEndsOfActions(t *testing.T) {
+	const beta = "openapi/shop/v1beta1.yaml"
+	base := map[string]string{}
+	for name, text := range actions(t) {
+		base[strings.Replace(name, "shop/v1", "shop/v1beta1", 1)] = text
+	}
+	const ends, here = "answer: Order, deprecated: {since: %q, removedIn: %q}}}\n  sales", "answer: Order}}\n  sales"
+	gone := edit{beta, "      refund: {schema: Refund, action: {effect: reads, description: Says what is paid back., ", "      status: {}\n"}
+	for _, r := range []struct{ name, was, now, want string }{
+		{"deprecated", here, fmt.Sprintf(ends, "1.6", "1.9"), ""},
+		{"to go too early", here, fmt.Sprintf(ends, "1.6", "1.7"), "E:end-date-earlier"},
+		{"to go earlier", fmt.Sprintf(ends, "1.2", "1.9"), fmt.Sprintf(ends, "1.2", "1.7"), "E:end-date-earlier"},
+		{"gone without notice", here, "", "E:subresource-removed"},
+		{"gone too early", fmt.Sprintf(ends, "1.4", "1.6"), "", "E:subresource-removed"},
+		{"gone before its date", fmt.Sprintf(ends, "1.2", "1.8"), "", "E:subresource-removed"},
+		{"gone when its time is over", fmt.Sprintf(ends, "1.2", "1.6"), "", "W:resource-ended"},
+	} {
+		old := loaded(t, base, []edit{{beta, here, r.was}})
+		now := edited(t, base, []edit{{beta, here, r.now}})
+		if r.now == "" {
+			now = edited(t, base, []edit{gone, {beta, here, "  sales"}})
+		}
+		if report := Compare(old, surfaceOf(documentsOf(t, now)), Options{Now: day}); verdict(report.Findings) != r.want {
+			t.Errorf("%s: want %q: %v", r.name, r.want, report.Findings)
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
 // WriteBaseline replaces the released documents of a project by the present ones, as a
@@ -55,17 +57,28 @@ func WriteBaseline(root, version string, date time.Time) error {
 		}
 		for _, r := range v.resources {
 			key := v.Dir + "/" + r.Plural
-			if r.DeprecatedSince == "" {
-				continue
-			}
-			if release.Deprecated[key] = cmpVersion(r.DeprecatedSince, version); old != nil && old.Deprecated[key] != "" {
-				release.Deprecated[key] = old.Deprecated[key]
-			} else if old == nil {
-				release.Deprecated[key] = r.DeprecatedSince // the documents are all that is known
+			release.announce(old, key, r.Deprecation)
+			for _, s := range r.Subresources {
+				if s.Action != nil {
+					release.announce(old, key+"/"+s.Name, s.Action.Deprecation)
+				}
 			}
 		}
 	}
 	return replaceBaseline(root, dir, release)
+}
+
+// announce notes the release that announced the end of a resource or an action. old is the release before, nil for none.
+func (r *Release) announce(old *Release, key string, end model.Deprecation) {
+	switch {
+	case end.DeprecatedSince == "":
+	case old == nil:
+		r.Deprecated[key] = end.DeprecatedSince // the documents are all that is known
+	case old.Deprecated[key] != "":
+		r.Deprecated[key] = old.Deprecated[key]
+	default:
+		r.Deprecated[key] = cmpVersion(end.DeprecatedSince, r.Version)
+	}
 }
 
 // replaceBaseline writes the folder next to its place, and moves it there.

@@ -62,7 +62,12 @@ var gapRows = []row{
 	{name: "a new version allows what the stored one allows", want: "", now: versioned("maxLength: 20")},
 	{name: "a version may lack what the stored one requires", want: "W:field-presence-changed W:version-values", before: append(versioned("maxLength: 20"), both...), now: append(versioned("maxLength: 20"), both[0])},
 	{name: "a new version requires what the stored one may lack", want: "W:version-values", now: append(versioned("maxLength: 20"), edit{"schemas/shop/v1alpha1/Coupon.yaml", "    properties:\n      percent", "    required: [word]\n    properties:\n      percent"})},
-	{name: "a new version requires a number, which the stored one shows as 0", want: "", now: append(versioned("maxLength: 20"), both[1])},
+	{name: "a new version requires a number, which is shown as 0", want: "", now: append(versioned("maxLength: 20"), both[1], edit{coupon, "minimum: 1, ", ""}, edit{"schemas/shop/v1alpha1/Coupon.yaml", "minimum: 1, ", ""})},
+	{name: "a new version requires a number, which is shown as a 0 that it refuses", want: "W:version-values", now: append(versioned("maxLength: 20"), both[1])},
+	{name: "a new version has a rule", want: "W:version-values", now: append(versioned("maxLength: 20"), edit{"schemas/shop/v1alpha1/Coupon.yaml", "    properties:\n      percent", "    x-cluster-rules: [{if: {word: set}, then: {percent: set}}]\n    properties:\n      percent"})},
+	{name: "a new version lacks a rule", want: "E:rule-added W:version-values", now: append(versioned("maxLength: 20"), edit{coupon, "    properties:\n      percent", "    x-cluster-rules: [{if: {percent: set}, then: {code: set}}]\n    properties:\n      percent"})},
+	{name: "a new version has the rule, with its name of a field", want: "E:rule-added", now: append(versioned("maxLength: 20"), edit{coupon, "    properties:\n      percent", "    x-cluster-rules: [{if: {percent: set}, then: {code: set}}]\n    properties:\n      percent"},
+		edit{"schemas/shop/v1alpha1/Coupon.yaml", "    properties:\n      percent", "    x-cluster-rules: [{if: {percent: set}, then: {word: set}}]\n    properties:\n      percent"})},
 	{name: "the other version is stored", want: "", before: versioned("maxLength: 30"), now: storedOther(versioned("maxLength: 30"))},
 }
 

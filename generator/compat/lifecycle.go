@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // groupVersion compares the resources and kinds of a directory.
@@ -100,29 +101,34 @@ func (c *comparison) gone(v *version, old *model.Resource) {
 		c.findOld(u, rule, old.Pos, path, "is gone")
 		return
 	}
-	announced := c.announced(v, old)
-	why := c.timeLeft(announced, u.stable)
-	if why == "" && old.RemovedIn != "" && c.next().before(old.RemovedIn) {
-		why = "its end was announced for " + old.RemovedIn
-	}
-	if why != "" {
+	if why := c.stays(u, v.Dir+"/"+old.Plural, old.Deprecation); why != "" {
 		c.findOld(u, rule, old.Pos, path, "is gone: %s", why)
 		return
 	}
 	c.findOld(u, "resource-ended", old.Pos, path, "has come to its announced end")
 }
 
-// announced is the release that first said that a resource is deprecated; "" for none.
-func (c *comparison) announced(v *version, r *model.Resource) string {
+// stays is the reason why something with that end may not go in the next release; "" when it may. key is its key in a
+// record of releases.
+func (c *comparison) stays(u use, key string, end model.Deprecation) string {
+	why := c.timeLeft(c.announced(key, end), u.stable)
+	if why == "" && end.RemovedIn != "" && c.next().before(end.RemovedIn) {
+		why = "its end was announced for " + end.RemovedIn
+	}
+	return why
+}
+
+// announced is the release that first said that a resource or an action is deprecated; "" for none.
+func (c *comparison) announced(key string, end model.Deprecation) string {
 	known := c.old.Release
 	if known == nil {
-		return r.DeprecatedSince
+		return end.DeprecatedSince
 	}
-	if at := known.Deprecated[v.Dir+"/"+r.Plural]; at != "" {
+	if at := known.Deprecated[key]; at != "" {
 		return at
 	}
-	if r.DeprecatedSince != "" && !known.before(r.DeprecatedSince) {
-		return r.DeprecatedSince
+	if end.DeprecatedSince != "" && !known.before(end.DeprecatedSince) {
+		return end.DeprecatedSince
 	}
 	return ""
 }
@@ -173,17 +179,17 @@ func (c *comparison) deprecation(u use, path string, v *version, old, now *model
 			find("deprecated-before-successor", "is deprecated, and no release has served a version of it that is as stable")
 		}
 	}
-	c.endDate(u, path, v, old, now)
+	c.endDate(u, path, now.Pos, v.Dir+"/"+now.Plural, old.Deprecation, now.Deprecation)
 }
 
-// endDate compares the release in which a resource is to go.
-func (c *comparison) endDate(u use, path string, v *version, old, now *model.Resource) {
-	find := func(rule, format string, args ...any) { c.find(u, rule, now.Pos, path, format, args...) }
+// endDate compares the release in which a resource or an action is to go.
+func (c *comparison) endDate(u use, path string, pos schema.Position, key string, old, now model.Deprecation) {
+	find := func(rule, format string, args ...any) { c.find(u, rule, pos, path, format, args...) }
 	if now.RemovedIn == old.RemovedIn || now.RemovedIn == "" || u.stable == alpha {
 		return
 	}
 	known := c.old.Release
-	announced := c.announced(v, old)
+	announced := c.announced(key, old)
 	if announced == "" && known != nil {
 		announced = c.next().Version
 	}

@@ -30,7 +30,7 @@ type Release struct {
 	Date    string // 2026-11-22
 	Earlier []struct{ Version, Date string }
 	// Served has the release that first served a group version, by its directory, and
-	// Deprecated the one that announced the end of a resource, by directory/plural.
+	// Deprecated the one that announced the end of a resource, by directory/plural, or of an action, by directory/plural/name.
 	Served     map[string]string
 	Deprecated map[string]string
 	// Resources, Fields and Rules are floors for the counts of a comparison with the release.

@@ -63,7 +63,7 @@ func (c *comparison) resource(v *version, old *model.Resource, in *version) {
 	}
 	c.deprecation(u, path, v, old, now)
 	for i := range old.Subresources {
-		c.subresource(u, path, &old.Subresources[i], now)
+		c.subresource(u, path, v, &old.Subresources[i], now)
 	}
 	if status := c.statusOf(old); now.HasStatus && !old.HasStatus && status && old.Stored {
 		find("resource-status-split", "takes the status only through the subresource status")
@@ -295,11 +295,11 @@ func selects(f model.Selectable, of *model.Resource) string {
 	return f.Path
 }
 
-func (c *comparison) subresource(u use, path string, old *model.Subresource, res *model.Resource) {
+func (c *comparison) subresource(u use, path string, v *version, old *model.Subresource, res *model.Resource) {
 	path += "/" + old.Name
 	i := slices.IndexFunc(res.Subresources, func(o model.Subresource) bool { return o.Name == old.Name })
 	if i < 0 {
-		c.find(u, "subresource-removed", res.Pos, path, "is gone")
+		c.goneSubresource(u, path, v, old, res)
 		return
 	}
 	now := &res.Subresources[i]
@@ -313,6 +313,9 @@ func (c *comparison) subresource(u use, path string, old *model.Subresource, res
 		find("subresource-kind-changed", "had the kind %s and has %s", was, is)
 	}
 	c.action(u, path, now.Pos, old.Action, now.Action)
+	if old.Action != nil && now.Action != nil {
+		c.endDate(u, path, now.Pos, v.Dir+"/"+res.Plural+"/"+now.Name, old.Action.Deprecation, now.Action.Deprecation)
+	}
 	if !c.both(facetStorage) {
 		return
 	}

@@ -108,6 +108,7 @@ func resourceRules() []Rule {
 		{"subresource-version-removed", Error, anyWay, "requests with it would be refused", "keep it in alsoAccepts"},
 		{"action-answer-changed", Error, anyWay, "clients would read another kind in the answer", newVersion},
 		{"action-effect-changed", Error, anyWay, "clients would read a sequence of answers in place of one, or the other way round, or find nothing changed", newVersion},
+		{"action-verb-changed", Error, anyWay, "roles that allow the action would do so no more", "keep the verb, or add another action"},
 		{"action-writes", Error, anyWay, "users who may only look would change objects", newVersion},
 		{"endpoint-changed", Error, anyWay, "the same request would do something else", newVersion},
 		{"scale-path-changed", Error, anyWay, "autoscalers would read and write another field", newVersion},

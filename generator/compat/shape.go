@@ -15,10 +15,11 @@ import (
 type shape struct {
 	rules
 	pos     schema.Position
-	name    string // ID of a named type, "core/v1.PodSpec"
-	goName  string // x-cluster-go-name
-	kind    string // object, map, list, any, boolean, string, or the format of a scalar
-	form    string // binary form, where it is not that of the kind
+	rulesAt []schema.Position // of the rules across the members, if they are known
+	name    string            // ID of a named type, "core/v1.PodSpec"
+	goName  string            // x-cluster-go-name
+	kind    string            // object, map, list, any, boolean, string, or the format of a scalar
+	form    string            // binary form, where it is not that of the kind
 	members []*member
 	elem    *usage // of lists, maps, and values that may be objects
 	atomic  bool   // objects and maps: one owner
@@ -97,7 +98,7 @@ func (b *builder) shape(s *schema.Schema, in *model.Type) *shape {
 		hook: s.DefaultHook, hookRev: s.HookRevision, check: s.ValidateHook, skip: s.SkipHook, reserved: s.Reserved, rules: rulesOf(s), more: furtherOf(s)}
 	b.done[s] = t
 	if in.Schema == s {
-		t.name, t.goName = in.ID, s.Goname
+		t.name, t.goName, t.rulesAt = in.ID, s.Goname, in.Rules
 	}
 	for _, name := range s.OneOf {
 		name, alias, found := strings.Cut(name, ":")

@@ -140,7 +140,7 @@ func (c *comparison) values(u use, old, now *shape, path string) {
 	c.sizes(u, old, now, path)
 	for i := range now.demands {
 		if d := &now.demands[i]; !fresh(old, now, d) && !demanded(old.demands, d, absent(old, now, d.Finds)) {
-			find("rule-added", "has to keep a rule: %s", cmp.Or(d.Why, strings.Join(strings.Fields(d.Finds), " "), pathOf(d)))
+			find("rule-added", "has to keep a rule: %s", says(d))
 		}
 	}
 }
@@ -177,6 +177,11 @@ func (c *comparison) words(u use, old, now *shape, path string) {
 		}
 		find(rule, "is a narrower text: %s", why)
 	}
+}
+
+// says is a rule in short.
+func says(d *schema.Demand) string {
+	return cmp.Or(d.Why, strings.Join(strings.Fields(d.Finds), " "), pathOf(d))
 }
 
 func pathOf(d *schema.Demand) string {

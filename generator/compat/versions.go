@@ -38,7 +38,8 @@ func (u *Usable) Gaps(r *model.Resource) []Gap {
 
 // gapsOf compares a version of a kind, of that ID, with the stored one, whose rules every write has to keep or not.
 func gapsOf(gv, storedGV *model.GroupVersion, kept bool, here, stored *shape, id string) []Gap {
-	g := gaps{here: gv, stored: storedGV, kept: kept, seen: map[pair]bool{}}
+	g := gaps{here: gv, stored: storedGV, kept: kept, seen: map[pair]bool{}, names: map[string]string{}}
+	g.rename(here, stored, map[pair]bool{})
 	g.between(here, stored, id, strings.Replace(id, gv.Dir, storedGV.Dir, 1))
 	return g.found
 }
@@ -48,6 +49,7 @@ type gaps struct {
 	here, stored *model.GroupVersion
 	kept         bool
 	seen         map[pair]bool
+	names        map[string]string // of fields here that have another name in the stored version
 	found        []Gap
 }
 
@@ -73,6 +75,7 @@ func (g *gaps) between(here, stored *shape, at, there string) {
 	if here.elem != nil && stored.elem != nil {
 		g.between(here.elem.shape, stored.elem.shape, at, there)
 	}
+	g.rules(here, stored, at, there)
 }
 
 // fieldOf is a field in both versions, with its paths.
@@ -100,7 +103,7 @@ func (g *gaps) absence(f fieldOf) {
 	m, o := f.m, f.o
 	switch {
 	case m.required == o.required || m.defaulted || o.defaulted:
-	case m.required && m.presence == "always" && !slices.Contains([]string{"string", "list", "map"}, m.kind):
+	case m.required && m.presence == "always" && m.takesZero():
 		// It is shown as a zero, or as an empty object, which clients may send.
 	case m.required:
 		g.add(f, false, "is required, and %s stores objects without it: they are shown, and every update that does not add it is refused")
@@ -111,12 +114,31 @@ func (g *gaps) absence(f fieldOf) {
 	}
 }
 
-func (g *gaps) add(f fieldOf, wider bool, what string) {
-	key := gapKey{g.here.Dir, g.stored.Dir, strings.TrimPrefix(f.at, g.here.Dir)}
-	if !wider {
-		key = gapKey{g.stored.Dir, g.here.Dir, strings.TrimPrefix(f.there, g.stored.Dir)}
+// takesZero reports whether the value that is shown of a field that is always there, and not stored, is taken too.
+func (m *member) takesZero() bool {
+	switch m.kind {
+	case "string", "list", "map":
+		return false
+	case "object":
+		return !slices.ContainsFunc(m.members, func(below *member) bool {
+			return below.required && !below.defaulted && !(below.presence == "always" && below.takesZero())
+		})
+	case "int32", "int64", "number":
+		return accepts(m.shape, float64(0), false)
 	}
-	g.found = append(g.found, Gap{f.m.pos, f.at, fmt.Sprintf(what, g.stored.Dir), mendVersions, key, stabilityOf(g.here.Stability)})
+	return true
+}
+
+func (g *gaps) add(f fieldOf, wider bool, what string) {
+	g.found = append(g.found, Gap{f.m.pos, f.at, fmt.Sprintf(what, g.stored.Dir), mendVersions, g.key(f.at, f.there, wider), stabilityOf(g.here.Stability)})
+}
+
+// key is that of a gap at a place, with its paths in both versions.
+func (g *gaps) key(at, there string, wider bool) gapKey {
+	if wider {
+		return gapKey{g.here.Dir, g.stored.Dir, strings.TrimPrefix(at, g.here.Dir)}
+	}
+	return gapKey{g.stored.Dir, g.here.Dir, strings.TrimPrefix(there, g.stored.Dir)}
 }
 
 // counterpart is the member that is a field of another version, by its name or an earlier one; nil for none.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -16,6 +17,12 @@ type Action struct {
 	// Stream performs one with a sequence of answers, in place of Run; nil for others. send returns when the answer is on
 	// its way. Errors of send: the request has ended, or the answer is not what the document promises.
 	Stream func(ctx context.Context, call ActionCall, body []byte, send func(answer []byte) error) error
+	// Verb is that of the right to the action; "" for that of its method.
+	Verb string
+	// Deprecated is the announced end of the action below an object; nil for none, and where its row has it.
+	Deprecated *Deprecation
+	// Refusals are the reasons for which its code may refuse a call; nil for every reason.
+	Refusals []Reason
 	// Answer and AnswerKind are the type and kind of the answer, in the group version of the resource.
 	Answer     schema.Ref
 	AnswerKind string
@@ -25,6 +32,62 @@ type Action struct {
 func (a *Action) Answers(kind string, t schema.Ref) *Action {
 	a.Answer, a.AnswerKind = t, kind
 	return a
+}
+
+// Refuses notes the reasons for which the code may refuse a call.
+func (a *Action) Refuses(reasons ...Reason) *Action {
+	a.Refusals = reasons
+	return a
+}
+
+// Ends notes that the action is deprecated.
+func (a *Action) Ends(since, removedIn, replacement string) *Action {
+	a.Deprecated = &Deprecation{Since: since, RemovedIn: removedIn, Replacement: replacement}
+	return a
+}
+
+// Needs notes the verb of the right to the action.
+func (a *Action) Needs(verb string) *Action {
+	a.Verb = verb
+	return a
+}
+
+// Rights are the verbs of the rights to a resource or a subresource with those verbs, which has the action; nil for none.
+func (a *Action) Rights(verbs Verbs) []string {
+	if a != nil && a.Verb != "" {
+		return []string{a.Verb}
+	}
+	return verbs.Names()
+}
+
+// Refusal is an error with which the code of an action refuses a call, unlike those of the methods of the call.
+type Refusal struct{ Answer *Error }
+
+func (r *Refusal) Error() string { return r.Answer.Message }
+
+// Unwrap is the answer to the call.
+func (r *Refusal) Unwrap() error { return r.Answer }
+
+// Refuses is the code of the answer with which the code of an action refuses a call for the reason; 0 for a reason
+// that it cannot have.
+func (r Reason) Refuses() int {
+	switch r {
+	case ReasonBadRequest:
+		return http.StatusBadRequest
+	case ReasonForbidden:
+		return http.StatusForbidden
+	case ReasonNotFound:
+		return http.StatusNotFound
+	case ReasonConflict:
+		return http.StatusConflict
+	case ReasonInvalid:
+		return http.StatusUnprocessableEntity
+	case ReasonTooManyRequests:
+		return http.StatusTooManyRequests
+	case ReasonServiceUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return 0
 }
 
 // ActionCall is a call of an action, as its code sees it. The texts of objects are JSON in the version that is asked

@@ -244,20 +244,22 @@ type Subresource struct {
 // ScalePaths are the dotted paths ("spec.replicas") of the scale subresource's values.
 type ScalePaths struct{ SpecReplicas, StatusReplicas, Selector []string }
 
-// Deprecation describes the deprecation of a resource.
+// Deprecation describes the deprecation of a resource or an action.
 type Deprecation struct {
 	Since, RemovedIn string // releases, "1.24"
-	Replacement      string // "autoscaling/v2.HorizontalPodAutoscaler"; "" for none
+	Replacement      string // "autoscaling/v2.HorizontalPodAutoscaler", or words; "" for none
 }
 
-// Warning is the warning for users of a deprecated kind ("v1 ComponentStatus").
+// Warning is the warning for users of a deprecated kind ("v1 ComponentStatus"), or an action.
 func (d *Deprecation) Warning(kind string) string {
 	text := kind + " is deprecated in v" + d.Since + "+"
 	if d.RemovedIn != "" {
 		text += ", unavailable in v" + d.RemovedIn + "+"
 	}
-	if i := strings.LastIndexByte(d.Replacement, '.'); i >= 0 {
+	if i := strings.LastIndexByte(d.Replacement, '.'); i >= 0 && !strings.Contains(d.Replacement, " ") {
 		text += "; use " + d.Replacement[:i] + " " + d.Replacement[i+1:]
+	} else if d.Replacement != "" {
+		text += "; use " + d.Replacement
 	}
 	return text
 }

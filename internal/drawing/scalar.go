@@ -2,9 +2,11 @@ package drawing
 
 import (
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -106,6 +108,20 @@ func (d *Drawing) matching(p pattern) string {
 		d.write(&b, p.tree)
 	}
 	return b.String()
+}
+
+// Matching is a printable text that a regular expression matches, and that fits; "" where some tries find none. It is always
+// the same one.
+func Matching(expression string, fits func(text string) bool) string {
+	d := &Drawing{known: map[string]pattern{}, Rand: rand.New(rand.NewPCG(1, 0))}
+	p := d.pattern(expression)
+	for range 20 * tries {
+		text := d.matching(p)
+		if p.is != nil && p.is.MatchString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) && fits(text) {
+			return text
+		}
+	}
+	return ""
 }
 
 // longest bounds the texts that matching makes.

@@ -26,10 +26,14 @@ func addActions(t *testing.T, dir string) {
   assignments:
     kind: Assignment
     scope: Namespaced
-    action: {effect: writes, answer: Truck, description: Gives a job to a truck that is ready.}
+    action:
+      effect: writes
+      answer: Truck
+      description: Gives a job to a truck that is ready.
+      errors: [{reason: Conflict, description: No truck is ready.}]
 `, "      restart:\n", `      follow:
         schema: TruckFollow
-        action: {effect: streams, answer: TruckPosition, description: Shows where a truck is.}
+        action: {effect: streams, answer: TruckPosition, verb: follow, description: Shows where a truck is., deprecated: {since: "1.2", removedIn: "1.9", replacement: tail of trucks}}
       tail:
         schema: TruckPosition
         verbs: [get]
@@ -97,6 +101,18 @@ func TestActionClients(t *testing.T) {
 	expect(true)(kubectl("", "create", "rolebinding", "assign", "--role", "assign", "--user", "bob"))
 	expect(true, `"job": "sand"`, `"kind": "Truck"`)(curl("bobs", fleet+"/assignments", `{"job":"sand"}`))
 	expect(true, `"code": 422`, "job")(curl("secret", fleet+"/assignments", `{"job":""}`))
+	const following = fleet + "/trucks/a/follow"
+	bob := func(in string, args ...string) (string, bool) {
+		return kubectl(in, append(args, "--as", "bob")...)
+	}
+	expect(true)(kubectl("", "create", "role", "create", "--verb", "create", "--resource", "trucks.fleet.example.com/follow"))
+	expect(true)(kubectl("", "create", "rolebinding", "create", "--role", "create", "--user", "bob"))
+	expect(false, `cannot follow resource "trucks/follow"`)(bob(`{}`, "create", "--raw", following, "-f", "-"))
+	expect(false, "no")(bob("", "auth", "can-i", "follow", "trucks.fleet.example.com", "--subresource", "follow"))
+	expect(true)(kubectl("", "create", "role", "follow", "--verb", "follow", "--resource", "trucks.fleet.example.com/follow"))
+	expect(true)(kubectl("", "create", "rolebinding", "follow", "--role", "follow", "--user", "bob"))
+	expect(true, `"at":5`, "follow of trucks is deprecated in v1.2+, unavailable in v1.9+; use tail of trucks")(bob(`{}`, "create", "--raw", following, "-f", "-"))
+	expect(true, "yes")(bob("", "auth", "can-i", "follow", "trucks.fleet.example.com", "--subresource", "follow"))
 	follow, ok := curl("secret", fleet+"/trucks/a/follow", `{}`)
 	if lines := strings.Split(strings.TrimSpace(follow), "\n"); !ok || len(lines) != 3 || !strings.Contains(lines[2], `"at":5`) {
 		t.Errorf("%t: the stream is %q", ok, follow)
@@ -122,7 +138,12 @@ func publishesActions(t *testing.T, dir string, s *instance) {
 	text, err := s.client(t).RESTClient().Get().AbsPath("/openapi/v3/apis/fleet.example.com/v1beta1").DoRaw(testContext(t))
 	type operation struct {
 		Description string
-		Responses   map[string]struct{ Content map[string]any }
+		Deprecated  bool
+		Verb        string `json:"x-kubernetes-verb"`
+		Responses   map[string]struct {
+			Description string
+			Content     map[string]any
+		}
 	}
 	var document struct {
 		Paths map[string]struct{ Get, Post operation }
@@ -137,14 +158,20 @@ func publishesActions(t *testing.T, dir string, s *instance) {
 	if does := document.Paths[fleet+"/assignments"].Post; does.Responses["201"].Content == nil || !strings.Contains(does.Description, "Gives a job") {
 		t.Errorf("the action of a namespace is %+v", does)
 	}
+	if refused := document.Paths[fleet+"/assignments"].Post.Responses["409"]; refused.Description != "No truck is ready." || refused.Content == nil {
+		t.Errorf("the refusal of the action of a namespace is %+v", refused)
+	}
 	for name, does := range map[string]operation{"follow": document.Paths[fleet+"/trucks/{name}/follow"].Post, "tail": document.Paths[fleet+"/trucks/{name}/tail"].Get} {
 		if content := does.Responses["200"].Content; len(content) != 1 || content["application/json;stream=watch"] == nil {
 			t.Errorf("%s answers %v", name, content)
 		}
 	}
+	if does := document.Paths[fleet+"/trucks/{name}/follow"].Post; !does.Deprecated || does.Verb != "follow" {
+		t.Errorf("the deprecated action with a verb of its own is %+v", does)
+	}
 	site := t.TempDir()
 	runIn(t, dir, capstanGen(t), "docs", site)
-	for kind, wants := range map[string][]string{"Assignment": {"POST …/assignments", "Gives a job to a truck"}, "Truck": {"POST …/follow", "GET …/tail", "a sequence of"}} {
+	for kind, wants := range map[string][]string{"Assignment": {"POST …/assignments", "Gives a job to a truck", "<code>409 Conflict</code>: No truck is ready."}, "Truck": {"POST …/follow", "follow trucks/follow", "deprecated since 1.2", "GET …/tail", "a sequence of"}} {
 		pages, err := filepath.Glob(filepath.Join(site, "kinds", "*", "*", kind+".html"))
 		if err != nil || len(pages) == 0 {
 			t.Fatalf("no page of %s: %v", kind, err)
@@ -191,8 +218,8 @@ func recordsActions(t *testing.T, log string) {
 	}
 	for key, want := range map[string]string{
 		"bob create assignments  default Assignment":     "ResponseComplete",
-		"admin create trucks follow default TruckFollow": "ResponseStarted ResponseComplete",
-		"admin create trucks follow default ":            "RequestReceived",
+		"admin follow trucks follow default TruckFollow": "ResponseStarted ResponseComplete",
+		"admin follow trucks follow default ":            "RequestReceived",
 		"kubernetes-admin get trucks tail default ":      "RequestReceived ResponseStarted ResponseComplete",
 		"kubernetes-admin create assignments  default ":  "RequestReceived",
 	} {

@@ -191,6 +191,10 @@ func takesOrders(t *testing.T, client rest.Interface) {
 		{"POST", v1beta1, `{"metadata":{"name":"e"},"spec":{"customer":"Eva","amount":60}}`, `"amount":60`},
 		{"PATCH", v1 + "/e", `{"spec":{"address":"here"}}`, `"loaves":60`},
 		{"PATCH", v1 + "/e", `{"spec":{"loaves":61}}`, "spec.loaves: Invalid value: 61"},
+		// As with custom resources, no element of a set is there twice, nor one of a list with keys.
+		{"POST", v1, `{"metadata":{"name":"f"},"spec":{"customer":"Fay","guests":["a","b","a"]}}`, `spec.guests[2]: Duplicate value: \"a\"`},
+		{"POST", v1beta1, `{"metadata":{"name":"f"},"spec":{"customer":"Fay","items":[{"name":"Cake"},{"name":"Cake","count":2}]}}`, `spec.items[1].name: Duplicate value: \"Cake\"`},
+		{"PATCH", v1 + "/a", `{"spec":{"guests":["a","a"]}}`, `spec.guests[1]: Duplicate value: \"a\"`},
 		{"PATCH", v1 + "/a/status", `{"status":{"baked":2,"selector":"a=b"}}`, `"baked":2`},
 		{"PATCH", v1 + "/a/scale", `{"spec":{"replicas":7}}`, `"spec":{"replicas":7},"status":{"replicas":2,"selector":"a=b"}`},
 		{"GET", v1beta1 + "/a", "", `"amount":7`},

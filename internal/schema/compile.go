@@ -15,6 +15,9 @@ type Named struct {
 	Dir    string // "core/v1": the directory of "#/$defs/X" in its document
 	Kind   bool   // has kind and apiVersion
 	Schema *Schema
+	// Distinct says that the elements of its sets and keyed lists differ, as those of custom resources do. Those of built-in
+	// kinds say so by themselves.
+	Distinct bool
 }
 
 // Source is the input of Compile.

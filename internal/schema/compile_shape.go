@@ -129,5 +129,13 @@ func (c *compiler) list(t *Type, s *Schema, in *Named) {
 		c.fail(s.Pos, "add items", "an array does not say what it holds")
 		return
 	}
+	if t.ListType != ListAtomic && in.Distinct && s.Unique == nil {
+		if t.Rules == nil {
+			t.Rules = &Rules{}
+		}
+		if t.Rules.Unique = s.ListMapKeys; t.ListType == ListSet {
+			t.Rules.Unique = []string{"."}
+		}
+	}
 	t.Elem = c.refTo(s.Items, in)
 }

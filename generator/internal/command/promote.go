@@ -95,15 +95,16 @@ func versionNames(root string) cobra.CompletionFunc {
 
 // promotion is the move of the stored version of kinds to another version.
 type promotion struct {
-	root  string
-	model *model.Model
-	to    *model.GroupVersion
-	files map[string][]byte // by name, changed documents
-	moved []*model.Resource // of the version to which they move
-	hooks []string          // hooks that see the objects of the other version from now on
-	keys  map[string]bool   // keys that moved
-	write []string          // methods of the hooks that the new documents need
-	drop  []string          // methods that they no longer need
+	root   string
+	model  *model.Model
+	to     *model.GroupVersion
+	files  map[string][]byte // by name, changed documents
+	moved  []*model.Resource // of the version to which they move
+	hooks  []string          // hooks that see the objects of the other version from now on
+	keys   map[string]bool   // keys that moved
+	rename [][2]string       // methods of the hooks, by their old and new names
+	write  []string          // methods of the hooks that the new documents need
+	drop   []string          // methods that they no longer need
 }
 
 // move changes the documents, all or none.
@@ -173,7 +174,7 @@ func (p *promotion) resource(to, from *model.Resource) error {
 	}
 	if was.drop("hooks"); len(hooks) > 0 {
 		p.keys["hooks"] = true
-		p.hooks = append(p.hooks, to.Kind+": "+strings.Join(hooks, ", "))
+		p.hooks = append(p.hooks, to.Kind+": "+strings.Join(hooks, ", ")+renamedFields(renamed))
 		is.add("hooks: [" + strings.Join(hooks, ", ") + "]\n")
 	}
 	if was.addFirst("storedAs: "+to.GV.Dir+"/"+to.Kind+"\n", carried); converts {
@@ -182,6 +183,14 @@ func (p *promotion) resource(to, from *model.Resource) error {
 	p.close(is)
 	p.close(was)
 	return p.others(to, from)
+}
+
+// renamedFields tells the authors of hooks which fields have other names.
+func renamedFields(all model.Renaming) (text string) {
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		text += fmt.Sprintf("; rename %s to %s", strings.TrimPrefix(path, "."), strings.TrimPrefix(all[path], "."))
+	}
+	return text
 }
 
 // compareMethods finds the methods of hooks that get other names.
@@ -205,7 +214,26 @@ func (p *promotion) compareMethods(now *model.Model) error {
 		return slices.DeleteFunc(slices.Clone(all), func(m string) bool { return slices.Contains(others, m) })
 	}
 	p.write, p.drop = without(methods[1], methods[0]), without(methods[0], methods[1])
+	p.pairMethods()
 	return nil
+}
+
+// pairMethods finds the methods that get another name, and stay what they are otherwise.
+func (p *promotion) pairMethods() {
+	p.write = slices.DeleteFunc(p.write, func(now string) bool {
+		name, signature, _ := strings.Cut(now, "(")
+		i := slices.IndexFunc(p.drop, func(was string) bool {
+			before, same, _ := strings.Cut(was, "(")
+			return same == signature && (strings.HasPrefix(name, before) || strings.HasPrefix(before, name))
+		})
+		if i < 0 {
+			return false
+		}
+		before, _, _ := strings.Cut(p.drop[i], "(")
+		p.rename = append(p.rename, [2]string{before, name})
+		p.drop = slices.Delete(p.drop, i, i+1)
+		return true
+	})
 }
 
 // others lets further versions follow, which were stored as from too.

@@ -78,7 +78,7 @@ func TestPromoteStorage(t *testing.T) {
 	run("release-baseline --version v0.1.0")
 	first := rows()
 	said := run("promote storage v1")
-	for _, want := range []string{"Objects of orders, trucks are stored as fleet/v1, and no longer as fleet/v1beta1.", "Truck: validate", "Write the method RestartTruckInFleetV1beta1(", "in place of RestartTruck(", "store migrate", "leads to release v0.1.0", "prefer fleet/v1beta1"} {
+	for _, want := range []string{"Objects of orders, trucks are stored as fleet/v1, and no longer as fleet/v1beta1.", "Truck: validate", "Rename the method RestartTruck to RestartTruckInFleetV1beta1.\n", "Order: check; rename spec.amount to spec.loaves\n", "store migrate", "leads to release v0.1.0", "prefer fleet/v1beta1"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %s: %s", want, said)
 		}

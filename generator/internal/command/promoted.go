@@ -183,6 +183,9 @@ func (p *promotion) report(release *compat.Release) string {
 	fmt.Fprintf(&b, "Objects of %s are stored as %s, and no longer as %s. With it moved: %s.\n\nDesigners:\n", strings.Join(plurals, ", "), p.to.Dir, was,
 		strings.Join(append([]string{"storedAs"}, slices.Sorted(maps.Keys(p.keys))...), ", "))
 	b.WriteString("  - Generate.\n")
+	for _, m := range p.rename {
+		fmt.Fprintf(&b, "  - Rename the method %s to %s.\n", m[0], m[1])
+	}
 	for _, m := range p.write {
 		fmt.Fprintf(&b, "  - Write the method %s\n", m)
 	}

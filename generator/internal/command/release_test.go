@@ -83,6 +83,13 @@ func TestRelease(t *testing.T) {
 	commit(t, root)
 	run("", "release", "--check", "v0.2.0")
 	run("index.html", "docs", filepath.Join(root, "site")) // the notes are pages
+	run("", "new", "version", "v1", "--from", "v1beta1")
+	commit(t, root)
+	run("", "release", "v0.3.0")
+	edit(t, root, [3]string{"openapi/fleet/v1.yaml", "versionPriority: 99", "versionPriority: 101"})
+	commit(t, root)
+	run("", "release", "v0.4.0")
+	notes("v0.4.0", "- The preferred version of `fleet.example.com` is `v1`, and was `v1beta1`.")
 }
 
 // A release that is wrong writes nothing.

@@ -36,6 +36,9 @@ func TestScaffold(t *testing.T) {
 	if !strings.Contains(files[".gitignore"], "/go.work\n") {
 		t.Errorf(".gitignore: %s", files[".gitignore"])
 	}
+	if found := regexp.MustCompile(`\.(Spec|Status)\b|\b(Size|Color|Ready|Reason)\b`).FindString(files["server_test.go"]); found != "" {
+		t.Errorf("server_test.go has %s, and would not compile without the example's field", found)
+	}
 	var workflow struct {
 		Jobs map[string]struct{ Steps []struct{ Uses, Run string } }
 	}

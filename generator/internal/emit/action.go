@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -13,6 +14,7 @@ import (
 // of the types of the version.
 type actionMethod struct {
 	Name, Description    string
+	Refusals             []string
 	Path                 string // "restart of widgets"
 	Effect               string // reads, writes or streams
 	Object, Body, Answer string // Object is "" for an action that is not of an object, Body for none
@@ -22,15 +24,26 @@ type actionMethod struct {
 func newActionMethod(name string, res *model.Resource, sub *model.Subresource) actionMethod {
 	goName := func(t *model.Type) string { return goPackage(t.GV.Dir) + "." + goTypeName(t.Name, t.Schema.Goname) }
 	if sub == nil {
-		return actionMethod{Name: name, Description: res.Action.Description, Path: res.Plural, Effect: res.Action.Effect, Body: goName(res.Type),
-			Answer: goName(res.Action.Answer)}
+		a := res.Action
+		return actionMethod{Name: name, Description: a.Description, Refusals: refusalLines(a), Path: res.Plural, Effect: a.Effect, Body: goName(res.Type),
+			Answer: goName(a.Answer)}
 	}
-	m := actionMethod{Name: name, Description: sub.Action.Description, Path: sub.Name + " of " + res.Plural, Effect: sub.Action.Effect,
-		Object: goName(res.Type), Answer: goName(sub.Action.Answer)}
+	a := sub.Action
+	m := actionMethod{Name: name, Description: a.Description, Refusals: refusalLines(a), Path: sub.Name + " of " + res.Plural, Effect: a.Effect,
+		Object: goName(res.Type), Answer: goName(a.Answer)}
 	if slices.Contains(sub.Verbs, "create") {
 		m.Body = goName(sub.Type)
 	}
 	return m
+}
+
+// refusalLines are the errors of an action for comments, one a line.
+func refusalLines(a *model.Action) []string {
+	lines := make([]string, len(a.Errors))
+	for i, e := range a.Errors {
+		lines[i] = fmt.Sprintf("%d %s: %s", e.Reason.Refuses(), e.Reason, strings.Join(strings.Fields(e.Description), " "))
+	}
+	return lines
 }
 
 // Signature is that of the method.
@@ -74,7 +87,21 @@ func (m actionMethod) Adapter() string {
 // Act is the action of a row, which the method performs, as Go source.
 func (g *catalogGroup) Act(method string, a *model.Action) string {
 	i := slices.IndexFunc(g.Actions, func(m actionMethod) bool { return m.Name == method })
-	return fmt.Sprintf("action.%s(h.%s).Answers(%q, %d)", g.Actions[i].Adapter(), method, a.Answer.Name, g.Table.Root(a.Answer.Name))
+	source := fmt.Sprintf("action.%s(h.%s).Answers(%q, %d)", g.Actions[i].Adapter(), method, a.Answer.Name, g.Table.Root(a.Answer.Name))
+	if len(a.Errors) > 0 {
+		reasons := make([]string, len(a.Errors))
+		for i, e := range a.Errors {
+			reasons[i] = strconv.Quote(string(e.Reason))
+		}
+		source += ".Refuses(" + strings.Join(reasons, ", ") + ")"
+	}
+	if a.Verb != "" {
+		source += fmt.Sprintf(".Needs(%q)", a.Verb)
+	}
+	if a.DeprecatedSince != "" {
+		source += fmt.Sprintf(".Ends(%q, %q, %q)", a.DeprecatedSince, a.RemovedIn, a.Replacement)
+	}
+	return source
 }
 
 // TypesPath is the import path of the types of the version.

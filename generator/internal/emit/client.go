@@ -64,6 +64,8 @@ type clientSubresource struct {
 	Method, Plural, Name, Kind, Type string
 	Answer                           string // of an action with a body, or that streams
 	Does                             string // of an action
+	Refusals                         []string
+	Deprecated, Replacement          string // of an action: release; replacement
 	Action                           string // the type of the client that calls it
 	Namespaced                       bool
 }
@@ -78,7 +80,8 @@ func newClientGroup(gv *model.GroupVersion) clientGroup {
 	for _, r := range gv.Resources {
 		if access := accessOf(r.Verbs); r.Action != nil {
 			g.Subresources = append(g.Subresources, clientSubresource{Method: clientPlural(r), Plural: r.Plural, Kind: r.Kind, Type: goType(r.Type),
-				Namespaced: r.Namespaced, Answer: goType(r.Action.Answer), Does: r.Action.Description, Action: "Task" + streamed(r.Action)})
+				Namespaced: r.Namespaced, Answer: goType(r.Action.Answer), Does: r.Action.Description, Refusals: refusalLines(r.Action),
+				Action: "Task" + streamed(r.Action), Deprecated: r.DeprecatedSince, Replacement: r.Replacement})
 		} else if access != "" {
 			name := goType(r.Type)
 			g.Resources = append(g.Resources, clientResource{
@@ -96,7 +99,7 @@ func newClientGroup(gv *model.GroupVersion) clientGroup {
 				Method: r.Kind + camelName(s.Name), Plural: r.Plural, Name: s.Name, Kind: s.Type.Name, Type: goType(s.Type), Namespaced: r.Namespaced,
 			}
 			if s.Action != nil {
-				sub.Does = s.Action.Description
+				sub.Does, sub.Refusals, sub.Deprecated, sub.Replacement = s.Action.Description, refusalLines(s.Action), s.Action.DeprecatedSince, s.Action.Replacement
 				if get := slices.Contains(s.Verbs, "get"); !get || s.Action.Streams() {
 					sub.Answer, sub.Action = goType(s.Action.Answer), "Action"+streamed(s.Action)
 					if get {

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"strconv"
+
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
@@ -10,13 +12,14 @@ type operation struct {
 	description     string
 	kind            object // group, version and kind of the body; nil for none
 	parameters      []parameter
-	body            object   // schema of the request body; nil for none
-	bodyRequired    bool     //
-	bodyTypes       []string // media types; nil for any
-	answer          object   // schema of a success
-	codes           []string // success codes
-	answerTypes     []string // media types
-	effect          string   // of an action; "" for others
+	body            object            // schema of the request body; nil for none
+	bodyRequired    bool              //
+	bodyTypes       []string          // media types; nil for any
+	answer          object            // schema of a success
+	codes           []string          // success codes
+	answerTypes     []string          // media types
+	does            *model.Action     // nil for operations of others
+	refusals        map[string]object // further answers by their codes, in place of the usual ones
 }
 
 // mediaTypes are the representations that the server speaks.
@@ -83,32 +86,58 @@ func (p *paths) refusals() (lines, error) {
 	}
 	out := lines{}
 	for _, f := range failures {
-		o := object{"description": f.why}
-		if p.v3 {
-			o["content"] = content(p.media.object, status)
-		} else {
-			o["schema"] = status
-		}
-		out[f.name] = o
+		out[f.name] = p.refusal(f.why, status)
 	}
 	return out, nil
 }
 
-// render writes an operation in the document's dialect.
-func (c *components) render(op operation) object {
+// refusal is an answer that refuses a request for a reason.
+func (p *paths) refusal(why string, status object) object {
+	if p.v3 {
+		return object{"description": why, "content": content(p.media.object, status)}
+	}
+	return object{"description": why, "schema": status}
+}
+
+// refusalsOf are the answers with which an action refuses a call, by their codes.
+func (p *paths) refusalsOf(a *model.Action) map[string]object {
+	status, _ := p.metaRef("Status") // refusals has looked for it
+	all := map[string]object{}
+	for _, e := range a.Errors {
+		all[strconv.Itoa(e.Reason.Refuses())] = p.refusal(e.Description, status)
+	}
+	return all
+}
+
+// head are the members of an operation that say what it is.
+func (c *components) head(op *operation) object {
 	o := object{"operationId": op.id, "tags": []string{op.tag}, "description": op.description}
 	if op.action != "" {
 		o[c.ext+"action"] = op.action
 	}
-	if op.effect != "" {
-		o[c.ext+"effect"] = op.effect
-	}
 	if op.kind != nil {
 		o[c.ext+"group-version-kind"] = op.kind
 	}
-	responses := object{}
+	if op.does == nil {
+		return o
+	}
+	if o[c.ext+"effect"] = op.does.Effect; op.does.Verb != "" {
+		o[c.ext+"verb"] = op.does.Verb
+	}
+	if op.does.DeprecatedSince != "" {
+		o["deprecated"] = true
+	}
+	return o
+}
+
+// render writes an operation in the document's dialect.
+func (c *components) render(op operation) object {
+	o, responses := c.head(&op), object{}
 	for _, code := range op.failureCodes() {
 		responses[code] = c.failed(code)
+	}
+	for code, refusal := range op.refusals {
+		responses[code] = refusal
 	}
 	for _, code := range op.codes {
 		response := object{"description": codeDescriptions[code]}

@@ -62,7 +62,7 @@ func (p *paths) action(at resourcePath, what string, kind object, s *model.Subre
 		return "post", p.performed(at, what, kind, s.Type, s.Action)
 	}
 	op = operation{id: "read" + at.word + what, tag: at.tag, action: "get", kind: kind, description: s.Action.Description,
-		answer: p.ref(s.Type), codes: []string{"200"}, answerTypes: p.media.object, effect: s.Action.Effect}
+		answer: p.ref(s.Type), codes: []string{"200"}, answerTypes: p.media.object, does: s.Action, refusals: p.refusalsOf(s.Action)}
 	if s.Action.Streams() {
 		op.parameters, op.answerTypes = query("timeoutSeconds"), p.media.stream
 	}
@@ -73,7 +73,7 @@ func (p *paths) action(at resourcePath, what string, kind object, s *model.Subre
 func (p *paths) performed(at resourcePath, what string, kind object, body *model.Type, a *model.Action) operation {
 	op := p.write(at, "create"+at.word+what, "post", "Create", body, kind)
 	op.description, op.answer, op.bodyRequired, op.codes = a.Description, p.ref(a.Answer), false, []string{"201"}
-	op.effect = a.Effect
+	op.does, op.refusals = a, p.refusalsOf(a)
 	if a.Streams() {
 		op.parameters, op.codes, op.answerTypes = append(op.parameters, query("timeoutSeconds")...), []string{"200"}, p.media.stream
 	}

@@ -93,7 +93,7 @@ func testModel() *model.Model {
 
 	core.Resources = []*model.Resource{
 		{GV: core, Plural: "bindings", Kind: "Binding", ListKind: "BindingList", Type: binding, Namespaced: true, Verbs: []string{"create"}},
-		{GV: core, Plural: "nodes", Kind: "Node", ListKind: "NodeList", Type: node, Verbs: allVerbs, DeprecatedSince: "1.19", Replacement: "v2 Node"},
+		{GV: core, Plural: "nodes", Kind: "Node", ListKind: "NodeList", Type: node, Verbs: allVerbs, Deprecation: model.Deprecation{DeprecatedSince: "1.19", Replacement: "v2 Node"}},
 		{GV: core, Plural: "pods", Kind: "Pod", ListKind: "PodList", Type: pod, Namespaced: true, Stored: true, Verbs: allVerbs, HasStatus: true, DeleteReturnsObject: true,
 			Subresources: []model.Subresource{
 				{Name: "binding", Verbs: []string{"create"}, Type: binding},

@@ -84,3 +84,18 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 }
+
+// A field that can have no value is named once, and not all types that require it.
+func TestNoValueIsNamedOnce(t *testing.T) {
+	const required = "        description: Who decides.\n        type: string\n        maxLength: 80\n        pattern: ^.{81,}$\n"
+	text, err := os.ReadFile(harbour + "/" + ship)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := strings.Replace(string(text), "    required: [", "    required: [captain, ", 1)
+	needs = strings.Replace(needs, captain, required, 1)
+	found := judged(t, ship, string(text), needs)
+	if len(found) != 1 || !strings.Contains(found[0], ".captain can have no value") {
+		t.Errorf("found are %q", found)
+	}
+}

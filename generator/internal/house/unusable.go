@@ -42,13 +42,26 @@ func (c *checker) unusable(p schema.Property, ref schema.Ref) {
 // sorts finds schemas that no value keeps, and parts of them that make no difference, by values of all sorts.
 func (c *checker) sorts(pos schema.Position, s *schema.Schema, ref schema.Ref) {
 	if !c.drawn(ref) && c.usable.Never(s, c.in) {
-		c.add(pos, "no-value", false, "drop one of the keywords, or make it wider", "can have no value: its keywords exclude each other")
+		if !c.neverBelow(s) {
+			c.add(pos, "no-value", false, "drop one of the keywords, or make it wider", "can have no value: its keywords exclude each other")
+		}
 		return
 	}
 	for _, idle := range c.usable.Idle(s, c.in) {
 		rule := map[bool]string{true: "schema-idle", false: "schema-dead"}[idle.Always]
 		c.add(cmp.Or(idle.Pos, pos), rule, idle.Always, idle.Mend, "has keywords in vain: %s", idle.What)
 	}
+}
+
+// neverBelow reports whether no value keeps a schema since none keeps the type that it refers to, or a member that it
+// requires, where the finding is.
+func (c *checker) neverBelow(s *schema.Schema) bool {
+	if to := c.resolve(place{s, c.in}); to.s != s && c.usable.Never(to.s, to.in) {
+		return true
+	}
+	return slices.ContainsFunc(s.Properties, func(p schema.Property) bool {
+		return (s.Publishes(p.Name) || s.Enforces(p.Name)) && c.usable.Never(p.Schema, c.in)
+	})
 }
 
 // below is the type of a member, or of elements, of a type of the table; None for an unknown one.

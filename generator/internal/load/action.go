@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,7 +23,28 @@ func (d *documents) action(to **model.Action, gv *model.GroupVersion) func(node)
 }
 
 func (d *documents) actionKeys(a *model.Action, answer *string) map[string]func(node) {
-	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer)}
+	return map[string]func(node){"effect": d.text(&a.Effect), "description": d.text(&a.Description), "answer": d.text(answer),
+		"errors": d.actionErrors(a), "verb": d.text(&a.Verb),
+		"deprecated": func(n node) { d.object(n, d.deprecatedKeys(&a.Deprecation)) }}
+}
+
+// actionErrors reads the errors of an action.
+func (d *documents) actionErrors(a *model.Action) func(node) {
+	return func(n node) {
+		for _, item := range d.items(n) {
+			e := model.ActionError{Pos: item.pos()}
+			d.object(item, d.actionErrorKeys(&e))
+			if slices.ContainsFunc(a.Errors, func(o model.ActionError) bool { return o.Reason == e.Reason }) {
+				d.fail(e.Pos, "describe all its cases in one", "the action has the error %s twice", e.Reason)
+			}
+			a.Errors = append(a.Errors, e)
+		}
+		slices.SortStableFunc(a.Errors, func(x, y model.ActionError) int { return cmp.Compare(x.Reason.Refuses(), y.Reason.Refuses()) })
+	}
+}
+
+func (d *documents) actionErrorKeys(e *model.ActionError) map[string]func(node) {
+	return map[string]func(node){"reason": func(n node) { e.Reason = api.Reason(n.Value) }, "description": d.text(&e.Description)}
 }
 
 // checkAction checks the keys of a subresource that has an action. ref is the kind of its body.
@@ -50,6 +72,17 @@ func (d *documents) checkAction(sub *model.Subresource, res *model.Resource, ref
 		d.fail(a.Pos, "write effect: reads, or verbs: [create]", "the action %s of %s writes, and is called by a GET", sub.Name, res.Plural)
 	}
 	sub.Endpoint = api.EndpointAction
+	d.checkVerb(a, slices.Contains(sub.Verbs, "get"), sub.Name+" of "+res.Plural)
+}
+
+// checkVerb checks the verb of the right to an action, which is dropped where it is that of the method.
+func (d *documents) checkVerb(a *model.Action, get bool, name string) {
+	if a.Effect == "writes" && slices.Contains([]string{"get", "list", "watch"}, a.Verb) {
+		d.fail(a.Pos, "write another verb, or drop it", "the action %s writes, and its verb %s is that of users who may only read", name, a.Verb)
+	}
+	if get && a.Verb == "get" || !get && a.Verb == "create" {
+		a.Verb = ""
+	}
 }
 
 // resolveAction finds the kind of the answer of an action, whose kinds are of the version of its resource.
@@ -106,4 +139,18 @@ func (d *documents) checkOperationAction(res *model.Resource, said *resourceText
 		}
 	}
 	res.Endpoint = api.EndpointAction
+	d.endOperation(res)
+	d.checkVerb(a, false, res.Plural)
+}
+
+// endOperation makes the end of an action that is not of an object that of its resource.
+func (d *documents) endOperation(res *model.Resource) {
+	a, none := res.Action, model.Deprecation{}
+	if a.Deprecation != none && res.Deprecation != none {
+		d.fail(a.Pos, "drop one of them", "%s are deprecated, and so is their action", res.Plural)
+	}
+	if a.Deprecation == none {
+		a.Deprecation = res.Deprecation
+	}
+	res.Deprecation = a.Deprecation
 }

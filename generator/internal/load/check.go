@@ -16,22 +16,28 @@ var fieldName = regexp.MustCompile(`^[$A-Za-z_][-A-Za-z0-9_.]*$`)
 // check finds the mistakes that need more than one place to see.
 func (d *documents) check() {
 	for _, gv := range d.model.GroupVersions {
-		for _, t := range gv.Types {
-			switch {
-			case gv.Imported: // its words are those of others
-			case t.Schema.Description == "":
-				d.fail(t.Schema.Pos, "say in a sentence what it is for", "the type %s has no description", t.Name)
-			case repeats(t.Schema.Description, t.Name):
-				d.fail(d.at(t.Schema, "description"), "say what it is for", "the description of the type %s only repeats its name", t.Name)
+		d.of(gv.Dir, func() {
+			for _, t := range gv.Types {
+				d.checkType(t)
 			}
-			d.checkHead(t)
-			d.checkSchema(t.Schema, t)
-		}
+		})
 		d.checkNames(gv)
 	}
 	d.checkGroups()
 	d.checkRoles()
 	d.checkClashes()
+}
+
+func (d *documents) checkType(t *model.Type) {
+	switch {
+	case t.GV.Imported: // its words are those of others
+	case t.Schema.Description == "":
+		d.fail(t.Schema.Pos, "say in a sentence what it is for", "the type %s has no description", t.Name)
+	case repeats(t.Schema.Description, t.Name):
+		d.fail(d.at(t.Schema, "description"), "say what it is for", "the description of the type %s only repeats its name", t.Name)
+	}
+	d.checkHead(t)
+	d.checkSchema(t.Schema, t)
 }
 
 func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {

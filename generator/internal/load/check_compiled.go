@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -27,10 +28,12 @@ func (d *documents) checkCompiled() {
 		return // a default of such a type could not be read to its end
 	}
 	for _, gv := range d.model.GroupVersions {
-		for _, t := range gv.Types {
-			d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
-		}
-		d.checkFinds(gv)
+		d.of(gv.Dir, func() {
+			for _, t := range gv.Types {
+				d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
+			}
+			d.checkFinds(gv)
+		})
 		for _, res := range gv.Resources {
 			d.checkPaths(gv.Table, gv.Table.Root(res.Type.Name), res)
 		}
@@ -240,11 +243,14 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 	}
 }
 
-// oneLine is the first line of a mistake in an expression.
+// oneLine is the first line of a mistake in an expression, with the names of types as designers know them.
 func oneLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	return strings.TrimPrefix(line, "ERROR: <input>:")
+	return numbered.ReplaceAllString(strings.TrimPrefix(line, "ERROR: <input>:"), "$1")
 }
+
+// numbered is the name of a type in expressions, which ends with its number in a table.
+var numbered = regexp.MustCompile(`([A-Za-z])#[0-9]+`)
 
 // checkKept checks the paths that updates and endpoints leave alone.
 func (d *documents) checkKept(t *schema.Table, root schema.Ref, res *model.Resource) {

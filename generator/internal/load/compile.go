@@ -12,7 +12,8 @@ import (
 func (d *documents) compile() {
 	named := map[string]*schema.Named{}
 	for id, t := range d.types {
-		named[id] = &schema.Named{ID: id, Dir: t.GV.Dir, Kind: t.Kind, Schema: t.Schema}
+		named[id] = &schema.Named{ID: id, Dir: t.GV.Dir, Kind: t.Kind, Schema: t.Schema,
+			Distinct: d.module != "" && !t.GV.BuiltIn}
 	}
 	for _, gv := range d.model.GroupVersions {
 		// Everything that is declared here can be asked for, and the bodies
@@ -45,7 +46,7 @@ func (d *documents) compile() {
 		}
 		table, err := schema.Compile(src)
 		gv.Table = table
-		d.take(err)
+		d.of(gv.Dir, func() { d.take(err) })
 		noteForms(gv)
 	}
 }

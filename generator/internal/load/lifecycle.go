@@ -98,7 +98,7 @@ func (r *reader) readReleases(text []byte, asked string) (all model.Releases) {
 	all.Now = cmp.Or(asked, all.Default)
 	for _, name := range []string{all.Default, all.Now} {
 		if !slices.Contains(all.All, name) {
-			r.fail(n.pos(), remedyFor(name, all.All), "there is no release %s", name)
+			r.fail(n.pos(), remedyForRelease(all.All), "there is no release %s", name)
 		}
 	}
 	return all
@@ -184,7 +184,7 @@ func (p *presence) mapping(n node) (node, bool) {
 			return n, false
 		}
 	}
-	dropNames(m)
+	p.dropNames(m)
 	return m, true
 }
 
@@ -214,25 +214,43 @@ func (p *presence) properties(n node) node {
 // nameLists are the keys of a schema that name its properties.
 var nameLists = []string{"required", "x-cluster-required-published", "x-cluster-required-enforced", "x-cluster-one-of"}
 
-// dropNames takes the names of properties that are not there out of the lists of a schema.
-func dropNames(now node) {
-	left, _ := valueOf(now, "properties")
-	for _, e := range entriesOf(left) {
-		if !isAbsent(e.value) {
+// dropNames takes the names of properties that are not there out of the lists of a schema, whose mapping is not that of
+// another document.
+func (r *reader) dropNames(now node) {
+	for i := 0; i+1 < len(now.Content); i += 2 {
+		list, key := now.with(now.Content[i+1]), now.Content[i].Value
+		if list.Kind != yaml.SequenceNode || !slices.Contains(nameLists, key) {
 			continue
 		}
-		for _, key := range nameLists {
-			if list, ok := valueOf(now, key); ok && list.Kind == yaml.SequenceNode {
-				list.Content = slices.DeleteFunc(list.Content, func(item *yaml.Node) bool {
-					name, _, _ := strings.Cut(item.Value, ":")
-					if name == e.key && key == "x-cluster-one-of" {
-						e.value.Tag = absentOneOf
-					}
-					return name == e.key
-				})
+		left := list.with(&yaml.Node{Kind: yaml.SequenceNode, Line: list.Line, Style: list.Style})
+		for _, item := range list.Content {
+			name, _, _ := strings.Cut(item.Value, ":")
+			if !r.lacks(now, name, key == "x-cluster-one-of") {
+				left.Content = append(left.Content, item)
 			}
 		}
+		r.files[left.Node] = list.file
+		now.Content[i+1] = left.Node
 	}
+}
+
+// lacks reports whether a property of a schema is not there, and notes that x-cluster-one-of names it.
+func (r *reader) lacks(now node, name string, oneOf bool) bool {
+	properties, _ := valueOf(now, "properties")
+	p, ok := valueOf(properties, name)
+	if !ok || !isAbsent(p) {
+		return false
+	}
+	if oneOf && p.Tag != absentOneOf {
+		marked := *p.Node
+		marked.Tag = absentOneOf
+		r.files[&marked] = p.file
+		all := properties.with(&yaml.Node{Kind: yaml.MappingNode, Line: properties.Line, Style: properties.Style, Content: slices.Clone(properties.Content)})
+		all.Content[slices.Index(all.Content, p.Node)] = &marked
+		r.files[all.Node] = properties.file
+		now.Content[slices.Index(now.Content, properties.Node)] = all.Node
+	}
+	return true
 }
 
 // history is the value of the key in a document.
@@ -306,7 +324,7 @@ func (p *presence) known(at node, name string) {
 	switch p.index(name) {
 	case -1:
 		if name != "" {
-			p.fail(at.pos(), remedyFor(name, p.releases.All), "there is no release %s", name)
+			p.fail(at.pos(), remedyForRelease(p.releases.All), "there is no release %s", name)
 		}
 	case 0:
 		p.fail(at.pos(), "drop it", "no release is before %s", name)

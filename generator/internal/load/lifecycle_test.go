@@ -106,6 +106,31 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// TestSameAsLacksParts: a list of names next to x-cluster-same-as names no property that the release lacks.
+func TestSameAsLacksParts(t *testing.T) {
+	root := historicProject(t, map[string]string{"schemas/shop/v2/Crate.yaml": `
+description: A crate of parcels.
+properties:
+  metadata: {}
+  spec: {description: What is sent., $ref: "#/$defs/CrateSpec"}
+$defs:
+  CrateSpec:
+    x-cluster-same-as: /shop/v2/Parcel#/$defs/ParcelSpec
+    required: [weight, route, note]
+    x-cluster-one-of: [train, boat]
+`})
+	for release, want := range map[string]string{"1.2": "[weight note]", "1.3": "[weight route note]"} {
+		m, err := At(root, release)
+		if err != nil {
+			t.Errorf("%s: %v", release, err)
+			continue
+		}
+		if got := fmt.Sprint(model.TypesByID(m.GroupVersions)["shop/v2.CrateSpec"].Schema.Required); got != want {
+			t.Errorf("%s: required are %s, want %s", release, got, want)
+		}
+	}
+}
+
 // summary names the parts that a release has of the second version of the shop.
 func summary(m *model.Model) string {
 	out := m.Releases.Now
@@ -158,14 +183,14 @@ func TestLifecycleMistakes(t *testing.T) {
 		files   map[string]string
 	}{
 		`openapi/releases.yaml:2: there is no release 9; write one of 1.0, 1.1, 1.2, 1.3`:                       {release: "9"},
-		`schemas/shop/v2/Crate.yaml:3: there is no release 1.4; did you mean`:                                   {"1.2", crate(`{until: "1.4"}`)},
+		`schemas/shop/v2/Crate.yaml:3: there is no release 1.4; write one of 1.0, 1.1, 1.2, 1.3`:                {"1.2", crate(`{until: "1.4"}`)},
 		`schemas/shop/v2/Crate.yaml:3: no release is before 1.0; drop it`:                                       {"1.2", crate(`{since: "1.0"}`)},
 		`schemas/shop/v2/Crate.yaml:3: the part ends with 1.1, and begins with 1.2; write a later one in until`: {"1.2", crate(`{since: "1.2", until: "1.1"}`)},
 		`schemas/shop/v2/Crate.yaml:3: the part begins with 1.2, so there is nothing before 1.1; drop it`:       {"1.2", crate(`{since: "1.2", before: {"1.1": {description: A.}}}`)},
 		`openapi/releases.yaml:1: there is no release; write the releases, oldest first`:                        {"", map[string]string{"openapi/releases.yaml": "releases: []\n"}},
 		`openapi/releases.yaml:1: a release is here twice; write each once`:                                     {"", map[string]string{"openapi/releases.yaml": "releases: [\"1.0\", \"1.0\"]\n"}},
 		`openapi/releases.yaml:1: the document names no releases; add releases`:                                 {"", map[string]string{"openapi/releases.yaml": "default: \"1.0\"\n"}},
-		`openapi/releases.yaml:1: there is no release 2.0; did you mean`:                                        {"", map[string]string{"openapi/releases.yaml": "releases: [\"1.0\"]\ndefault: \"2.0\"\n"}},
+		`openapi/releases.yaml:1: there is no release 2.0; write one of 1.0`:                                    {"", map[string]string{"openapi/releases.yaml": "releases: [\"1.0\"]\ndefault: \"2.0\"\n"}},
 		`openapi/releases.yaml:3: "May" is not a date; write one like 2026-11-28`:                               {"", map[string]string{"openapi/releases.yaml": "releases: [\"1.0\"]\ndates:\n  \"1.0\": May\n"}},
 		`schemas/shop/v2/Parcel.yaml:22: there is no default to take away; drop it`:                             {"1.2", map[string]string{"schemas/shop/v2/Parcel.yaml": strings.Replace(historic["schemas/shop/v2/Parcel.yaml"], "        default: 1\n", "", 1)}},
 		`schemas/shop/v2/Crate.yaml:3: the lifecycle says nothing; write since, until or before`:                {"1.2", crate(`{}`)},

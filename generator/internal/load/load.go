@@ -31,7 +31,9 @@ func Right(root string) (*model.Model, error) {
 	d.readAll()
 	m, err := d.finish()
 	if err != nil {
+		first := slices.Clone(d.errs)
 		m = d.others()
+		d.within(first)
 		err = d.err()
 	}
 	return m, err
@@ -82,6 +84,7 @@ type documents struct {
 	types   map[string]*model.Type         // by ID
 	links   []link
 	readers []reading
+	heirs   []heir
 	moved   map[*schema.Schema]bool // fields whose earlier names a conversion uses
 	stored  []stored
 }
@@ -127,7 +130,7 @@ func (d *documents) readAll() {
 		}
 		if n, text, ok := d.file(name); ok && d.own(name) {
 			referred.scan(text)
-			d.schemaFile(name, n)
+			d.of(strings.TrimPrefix(path.Dir(name), "schemas/"), func() { d.schemaFile(name, n) })
 		}
 	}
 	if len(d.groups)+len(d.errs) == 0 {

@@ -8,6 +8,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/suggest"
 )
 
+// remedyForRelease is the remedy for a release that the project does not name: the nearest of few numbers says little.
+func remedyForRelease(known []string) string { return "write one of " + strings.Join(known, ", ") }
+
 // remedyFor is the remedy for an unknown word.
 func remedyFor(word string, known []string) string {
 	if near := suggest.Nearest(word, slices.Values(known)); near != "" {

@@ -29,6 +29,7 @@ type reader struct {
 	files           map[*yaml.Node]string // of nodes merged into another document
 	changed         map[string][]byte     // documents in place of those below root
 	without         map[string]bool       // documents that are left out
+	spared          *spared               // places that are taken out; nil for none
 	every           bool                  // the parts of all releases, as they are in the last one that has them
 	release         string                // asked for; "" for the usual one
 	releases        model.Releases
@@ -131,7 +132,9 @@ func (r *reader) wholeFile(name string) (n node, text []byte, ok bool) {
 	if r.names != nil {
 		text = []byte(r.names.Replace(string(text)))
 	}
-	n, ok = r.parse(name, text)
+	if n, ok = r.parse(name, text); ok {
+		r.spared.spare(name, n)
+	}
 	return n, text, ok
 }
 

@@ -105,12 +105,12 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"keeps": d.texts(&res.Keeps), "carries": d.texts(&res.Carries),
 		"hiddenAnnotations": d.texts(&res.HiddenAnnotations),
 		"lifecycle":         d.readLifecycle(&res.Lifecycle),
-		"deprecated":        func(n node) { d.object(n, d.deprecatedKeys(res)) },
+		"deprecated":        func(n node) { d.object(n, d.deprecatedKeys(&res.Deprecation)) },
 	}
 }
 
-func (d *documents) deprecatedKeys(res *model.Resource) map[string]func(node) {
-	return map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)}
+func (d *documents) deprecatedKeys(to *model.Deprecation) map[string]func(node) {
+	return map[string]func(node){"since": d.text(&to.DeprecatedSince), "removedIn": d.text(&to.RemovedIn), "replacement": d.text(&to.Replacement)}
 }
 
 // checkLife checks that the keys of lifeKeys fit together.

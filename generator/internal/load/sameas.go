@@ -142,7 +142,7 @@ func (r *reader) merge(base, patch node) node {
 		}
 		add(e.at, e.value)
 	}
-	dropNames(m)
+	r.dropNames(m)
 	return m
 }
 

@@ -140,10 +140,11 @@ type Resource struct {
 	References          []Reference   // to other objects, by the type
 	Reads               []Reading     // kinds that the hooks check and checkDelete read
 	Listed, Restricted  bool          // such a hook may list the objects; a reference may keep them from being deleted
-	DeprecatedSince     string
-	RemovedIn           string
-	Replacement         string
+	Deprecation
 }
+
+// Deprecation is the announced end of a resource or an action; zero for none. Since and RemovedIn are releases.
+type Deprecation struct{ DeprecatedSince, RemovedIn, Replacement string }
 
 // Reference is a field whose text is the name of an object.
 type Reference struct {
@@ -210,6 +211,16 @@ type Action struct {
 	Effect      string // "reads", "writes" or "streams"
 	Description string
 	Answer      *Type
+	Verb        string // of the right to it; "" for that of its method
+	Deprecation
+	Errors []ActionError // with which its code refuses calls, by their codes; nil where the document does not say
+}
+
+// ActionError is an error with which the code of an action refuses calls.
+type ActionError struct {
+	Pos         schema.Position
+	Reason      api.Reason
+	Description string
 }
 
 // Streams reports whether it answers with a sequence of objects.

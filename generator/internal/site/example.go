@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/drawing"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -105,6 +107,20 @@ func (w *writer) value(b *strings.Builder, t *model.Type, s *schema.Schema, inde
 	case s.Additional != nil || s.Type == "object":
 		b.WriteString(" {}\n")
 	default:
-		b.WriteString(" \"…\"\n")
+		fmt.Fprintf(b, " %q\n", textOf(s))
 	}
+}
+
+// textOf is a text that a schema allows: one of its pattern, or a sign for a text of the reader's.
+func textOf(s *schema.Schema) string {
+	fits := func(text string) bool {
+		n := utf8.RuneCountInString(text)
+		return n > 0 && (s.MinLength == nil || n >= *s.MinLength) && (s.MaxLength == nil || *s.MaxLength == 0 || n <= *s.MaxLength)
+	}
+	if s.Pattern != "" {
+		if text := drawing.Matching(s.Pattern, fits); text != "" {
+			return text
+		}
+	}
+	return "…"
 }

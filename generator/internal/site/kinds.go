@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 	"strings"
@@ -24,8 +25,11 @@ type kindData struct {
 // actionRow is an action of a kind's objects, or one whose body is of the kind.
 type actionRow struct {
 	Name, Method, Description string
+	Right                     string // create trucks/restart
 	Body, Answer              typeName
 	Streams                   bool
+	Errors                    []model.ActionError
+	model.Deprecation
 }
 
 // kind adds the page of a kind.
@@ -94,20 +98,22 @@ func (w *writer) groupVersion(gv *model.GroupVersion) {
 
 // actions are those of resources and of their objects.
 func (w *writer) actions(page string, of []*model.Resource) (all []actionRow) {
-	row := func(name string, a *model.Action, body *model.Type) actionRow {
-		return actionRow{Name: name, Method: "POST", Description: a.Description, Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams()}
+	row := func(name, right string, a *model.Action, body *model.Type) actionRow {
+		return actionRow{Name: name, Method: "POST", Right: cmp.Or(a.Verb, "create") + " " + right, Description: a.Description,
+			Body: w.linkTo(page, body), Answer: w.linkTo(page, a.Answer), Streams: a.Streams(), Errors: a.Errors, Deprecation: a.Deprecation}
 	}
 	for _, r := range of {
 		if r.Action != nil {
-			all = append(all, row(r.Plural, r.Action, r.Type))
+			all = append(all, row(r.Plural, r.Plural, r.Action, r.Type))
 		}
 		for _, s := range r.Subresources {
 			if s.Action == nil {
 				continue
 			}
-			of := row(s.Name, s.Action, s.Type)
+			right := r.Plural + "/" + s.Name
+			of := row(s.Name, right, s.Action, s.Type)
 			if slices.Contains(s.Verbs, "get") {
-				of.Method, of.Body = "GET", typeName{}
+				of.Method, of.Body, of.Right = "GET", typeName{}, cmp.Or(s.Action.Verb, "get")+" "+right
 			}
 			all = append(all, of)
 		}

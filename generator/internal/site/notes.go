@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ func Notes(root, version string, day time.Time) (string, error) {
 	}
 	noteFindings(&b, "Breaks promises, and was accepted", c.Report.Accepted)
 	noteFindings(&b, "May surprise clients", c.Report.Findings)
+	if preferred := otherPreferred(c.before, w.model); preferred != nil {
+		fmt.Fprintf(&b, "\n## For clients\n\n%s\n\nClients that name no version, such as kubectl, speak that one.\n", strings.Join(preferred, "\n"))
+	}
 	if moved := restored(c.before, w.model); moved != nil {
 		fmt.Fprintf(&b, "\n## For operators\n\n%s\n\nThe server's command `store migrate` rewrites stored objects while the server runs; until then each read converts them.\n", strings.Join(moved, "\n"))
 	}
@@ -72,6 +76,28 @@ func noteAddition(b *strings.Builder, a *addition) {
 	for _, f := range a.Fields {
 		fmt.Fprintf(b, "- In %s the fields `%s` of `%s`.\n", name, strings.Join(f.Names, "`, `"), f.Type.Name)
 	}
+}
+
+// otherPreferred are lines about the groups of which clients prefer another version than before.
+func otherPreferred(before, now *model.Model) (lines []string) {
+	was, is := preferredVersions(before), preferredVersions(now)
+	for _, group := range slices.Sorted(maps.Keys(is)) {
+		if old := was[group]; old != nil && old.Version != is[group].Version {
+			lines = append(lines, fmt.Sprintf("- The preferred version of `%s` is `%s`, and was `%s`.", group, is[group].Version, old.Version))
+		}
+	}
+	return lines
+}
+
+// preferredVersions are the versions that discovery names first, by their groups.
+func preferredVersions(m *model.Model) map[string]*model.GroupVersion {
+	best := map[string]*model.GroupVersion{}
+	for _, gv := range m.GroupVersions {
+		if other := best[gv.Group]; gv.Served && !gv.Unlisted && (other == nil || gv.VersionPriority > other.VersionPriority) {
+			best[gv.Group] = gv
+		}
+	}
+	return best
 }
 
 // restored are lines about the resources whose objects are stored in another version than before.

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -70,5 +71,32 @@ $defs:
 	_, at, _ := strings.Cut(text, `id="Truck.wheels"`)
 	if at, _, _ = strings.Cut(at, "</div>"); strings.Contains(at, "<li>") {
 		t.Errorf("the rules of a type are repeated at a list of it: %s", at)
+	}
+}
+
+// TestExampleKeepsPatterns: the text of a required field in an example is one that its pattern and its length allow.
+func TestExampleKeepsPatterns(t *testing.T) {
+	text := pagesOf(t, map[string]string{
+		"go.mod": "module example.com/fleet\n",
+		"openapi/fleet/v1.yaml": `openapi: 3.0.3
+info: {title: fleet, version: v1}
+x-cluster-group: {name: fleet.example.com, groupPriority: 100, versionPriority: 10}
+x-cluster-resources:
+  trucks: {kind: Truck, scope: Namespaced}
+paths: {}
+`,
+		"schemas/fleet/v1/Truck.yaml": `description: A truck is an example.
+required: [plate, label, owner]
+properties:
+  metadata: {}
+  plate: {description: What its sign says., type: string, pattern: '^[A-Z]{3}-[0-9]{4}$', maxLength: 8}
+  label: {description: Words for its driver., type: string, pattern: '[a-z]+', minLength: 3, maxLength: 4}
+  owner: {description: Who has it., type: string}
+`,
+	})["kinds/fleet/v1/Truck.html"]
+	for _, want := range []string{`\nplate: &#34;[A-Z]{3}-[0-9]{4}&#34;\n`, `\nlabel: &#34;[a-z]{3,4}&#34;\n`, `\nowner: &#34;…&#34;\n`} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("the page lacks %s", want)
+		}
 	}
 }

@@ -60,7 +60,7 @@ func aggregateVersion(v *catalog.Version) versionDiscovery {
 	out := versionDiscovery{Version: v.Version, Resources: []resourceDiscovery{}, Freshness: "Current"}
 	for _, res := range v.Rows {
 		r := resourceDiscovery{Resource: res.Plural, ResponseKind: groupVersionKind{Group: v.Group, Version: v.Version, Kind: res.Kind}, Scope: "Cluster",
-			SingularResource: res.Singular, Verbs: res.Verbs.Names(), ShortNames: res.ShortNames, Categories: res.Categories}
+			SingularResource: res.Singular, Verbs: res.Action.Rights(res.Verbs), ShortNames: res.ShortNames, Categories: res.Categories}
 		if r.SingularResource == "" {
 			r.SingularResource = strings.ToLower(res.Kind)
 		}
@@ -70,7 +70,7 @@ func aggregateVersion(v *catalog.Version) versionDiscovery {
 		for j := range res.Subresources {
 			sub := &res.Subresources[j]
 			r.Subresources = append(r.Subresources, subresourceDiscovery{Subresource: sub.Name,
-				ResponseKind: groupVersionKind{Group: sub.Group, Version: sub.Version, Kind: sub.Kind}, Verbs: sub.Verbs.Names()})
+				ResponseKind: groupVersionKind{Group: sub.Group, Version: sub.Version, Kind: sub.Kind}, Verbs: sub.Action.Rights(sub.Verbs)})
 		}
 		out.Resources = append(out.Resources, r)
 	}

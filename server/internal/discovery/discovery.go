@@ -174,7 +174,7 @@ func resourceList(v *catalog.Version) api.ResourceList {
 		list.APIVersion = "v1"
 	}
 	for _, row := range v.Rows {
-		verbs := row.Verbs.Names()
+		verbs := row.Action.Rights(row.Verbs)
 		if row.Definition != nil {
 			verbs = customVerbs
 		}
@@ -184,7 +184,7 @@ func resourceList(v *catalog.Version) api.ResourceList {
 		})
 		for j := range row.Subresources {
 			sub := &row.Subresources[j]
-			r := api.ResourceDescription{Name: row.Plural + "/" + sub.Name, Namespaced: row.Namespaced, Kind: sub.Kind, Verbs: sub.Verbs.Names()}
+			r := api.ResourceDescription{Name: row.Plural + "/" + sub.Name, Namespaced: row.Namespaced, Kind: sub.Kind, Verbs: sub.Action.Rights(sub.Verbs)}
 			if sub.Group != v.Group || sub.Version != v.Version {
 				r.Group, r.Version = sub.Group, sub.Version
 			}

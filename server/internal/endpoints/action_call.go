@@ -3,9 +3,11 @@ package endpoints
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -103,6 +105,11 @@ func (c *actionCall) refusal(err error) error {
 	var known *api.Error
 	if !errors.As(err, &known) {
 		return err // nil too
+	}
+	var own *api.Refusal
+	if may := c.target.Action().Refusals; may != nil && errors.As(err, &own) && !slices.Contains(may, own.Answer.Reason) {
+		return fmt.Errorf("the action %s refuses a call with the error %s, which its document does not name (add it to errors there): %s",
+			actionName(c.target), own.Answer.Reason, own.Answer.Message)
 	}
 	t, refused := c.target, *known
 	if refused.Reason == api.ReasonInvalid && refused.Kind == "" {

@@ -106,6 +106,48 @@ func TestActionRights(t *testing.T) {
 	h.Post(ends+"/a/label", `{}`).Expect(t, 403, "Forbidden")
 }
 
+// TestActionVerbs: an action with a verb of its own needs the right to that verb, and no other one; reviews, discovery and
+// audit name it.
+func TestActionVerbs(t *testing.T) {
+	act := func() *api.Action { return action.Writes(labelled).Needs("tag") }
+	h := startOperations(t, nil, map[string]*api.Action{"label": act()}, map[string]*api.Action{"sales": action.Reads(
+		func(context.Context, *action.Query, *rbacv1.ClusterRole) (*rbacv1.Role, error) { return &rbacv1.Role{}, nil }).Needs("sell")})
+	sales := strings.Replace(ownRoles, "roles", "sales", 1)
+	bind := func(name, verb string) {
+		h.Post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", fmt.Sprintf(
+			`{"metadata":{"name":%q},"rules":[{"verbs":[%q],"apiGroups":["tools.example.com"],"resources":["roles/label","sales"]}]}`, name, verb)).Expect(t, 201, "")
+		h.Post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", fmt.Sprintf(
+			`{"metadata":{"name":%q},"roleRef":{"kind":"Role","name":%q},"subjects":[{"kind":"User","name":"bob"}]}`, name, name)).Expect(t, 201, "")
+	}
+	may := func(verb string) any {
+		return h.SendAs("bob-token", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", fmt.Sprintf(`{"spec":{"resourceAttributes":
+			{"namespace":"default","verb":%q,"group":"tools.example.com","resource":"roles","subresource":"label"}}}`, verb)).Field(t, "status.allowed")
+	}
+	bind("creates", "create")
+	refused := h.SendAs("bob-token", "POST", ownRoles+"/a/label", `{}`)
+	if refused.Expect(t, 403, "Forbidden"); !strings.Contains(string(refused.Body), `cannot tag resource \"roles/label\"`) {
+		t.Errorf("refused with %s", refused.Body)
+	}
+	h.SendAs("bob-token", "POST", sales, `{}`).Expect(t, 403, "Forbidden")
+	if may("tag") != false || may("create") != true {
+		t.Errorf("with create, a review says tag: %v, create: %v", may("tag"), may("create"))
+	}
+	bind("tags", "tag")
+	h.SendAs("bob-token", "POST", ownRoles+"/a/label", `{}`).Expect(t, 201, "")
+	h.SendAs("bob-token", "GET", ownRoles+"/a/label", "").Expect(t, 403, "Forbidden") // by a method that it does not have
+	if may("tag") != true {
+		t.Error("a review does not know of the right to tag")
+	}
+	bind("sells", "sell")
+	h.SendAs("bob-token", "POST", sales, `{}`).Expect(t, 201, "")
+	if list := string(h.Get("/apis/tools.example.com/v1").Body); !strings.Contains(list, `"verbs":["tag"]`) || !strings.Contains(list, `"verbs":["sell"]`) {
+		t.Errorf("discovery has %s", list)
+	}
+	if figures := string(h.Get("/metrics").Body); !strings.Contains(figures, `code="201",component="apiserver",dry_run="",group="tools.example.com",resource="roles",scope="resource",subresource="label",verb="POST"`) {
+		t.Error("the metrics lack the call")
+	}
+}
+
 // TestActionsThatFail: whatever the code of an action does, the client gets a clear error, nothing is half stored, and
 // the server serves on.
 func TestActionsThatFail(t *testing.T) {
@@ -223,4 +265,61 @@ func TestActionAnswersStoredObjects(t *testing.T) {
 	h := startActions(t, nil, map[string]*api.Action{"shows": wrong(true), "makes": wrong(false)})
 	h.Post(ownRoles+"/a/shows", `{}`).Expect(t, 201, "")
 	h.Post(ownRoles+"/a/makes", `{}`).Expect(t, 500, "")
+}
+
+// TestActionRefusals: an action that names its errors refuses a call with no other ones; what the methods of a call
+// answer is none of its own.
+func TestActionRefusals(t *testing.T) {
+	refuses := func(err error) *api.Action {
+		return action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			return call.Update(ctx, func(*rbacv1.Role) error { return err })
+		}).Refuses(api.ReasonConflict, api.ReasonServiceUnavailable)
+	}
+	log := &harness.Lines{}
+	h := startActions(t, func(c *server.Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) }, map[string]*api.Action{
+		"named": refuses(action.Conflict("it is done")), "waits": refuses(action.Unavailable("the depot sleeps")),
+		"unnamed": refuses(fmt.Errorf("seen: %w", action.NotFound("no depot"))),
+		"invalid": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			return call.Update(ctx, func(r *rbacv1.Role) error { r.Metadata.Labels = map[string]string{"-": "-"}; return nil })
+		}).Refuses(api.ReasonConflict),
+		"missing": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			return action.Of[rbacv1.Role](call, "default").Get(ctx, "nosuch")
+		}).Refuses(api.ReasonConflict),
+		"recovers": action.Writes(func(ctx context.Context, call *roleCall, _ *rbacv1.Role) (*rbacv1.Role, error) {
+			if _, err := action.Of[rbacv1.Role](call, "default").Get(ctx, "nosuch"); !action.IsNotFound(err) {
+				return nil, err
+			}
+			return nil, action.Conflict("there is no such role")
+		}).Refuses(api.ReasonConflict),
+	})
+	for name, want := range map[string]int{"named": 409, "waits": 503, "unnamed": 500, "invalid": 422, "missing": 404, "recovers": 409} {
+		if got := h.Post(ownRoles+"/a/"+name, `{}`); got.Code != want || bytes.Contains(got.Body, []byte("depot")) != (name == "waits") {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
+		}
+	}
+	log.Mu.Lock()
+	defer log.Mu.Unlock()
+	if want := "the action unnamed of roles refuses a call with the error NotFound, which its document does not name"; !strings.Contains(log.Text.String(), want) {
+		t.Errorf("the log does not say %q", want)
+	}
+}
+
+// TestDeprecatedAction: users of a deprecated action get a warning, whatever the answer, and metrics show its use.
+func TestDeprecatedAction(t *testing.T) {
+	h := startActions(t, nil, map[string]*api.Action{"label": action.Writes(labelled).Ends("1.2", "1.5", "tag of roles"), "mark": action.Writes(labelled)})
+	const want = "tools.example.com/v1 label of roles is deprecated in v1.2+, unavailable in v1.5+; use tag of roles"
+	for _, code := range []int{201, 409} {
+		answer := h.Post(ownRoles+"/a/label", `{}`)
+		answer.Expect(t, code, map[int]string{409: "Conflict"}[code])
+		if got := answer.Header.Get("Warning"); !strings.Contains(got, want) {
+			t.Errorf("%d: the warning %q", code, got)
+		}
+	}
+	if got := h.Post(ownRoles+"/a/mark", `{}`).Header.Get("Warning"); got != "" {
+		t.Errorf("another action: the warning %q", got)
+	}
+	const used = `apiserver_requested_deprecated_apis{group="tools.example.com",removed_release="1.5",resource="roles",subresource="label",version="v1"} 1`
+	if figures := string(h.Get("/metrics").Body); !strings.Contains(figures, used) {
+		t.Errorf("the metrics lack %s", used)
+	}
 }

@@ -53,6 +53,7 @@ type Extent struct {
 	Prefix  string // of the keys of a collection; "" for paths that are not resources
 	Limit   int64  // of a list; 0 for none
 	Initial bool   // of a watch: it begins with the present objects
+	Acts    bool   // an action may change the objects
 }
 
 // Enter waits for the seats of a request. Errors: the refusals of package fairness.
@@ -107,7 +108,7 @@ func (c *Control) estimate(w *fairness.Work, p *Place, of Extent) {
 			objects = min(objects, of.Limit)
 		}
 		w.Seats = min(max(1, int((objects+objectsPerSeat-1)/objectsPerSeat)), most)
-	case p.Verb == "create", p.Verb == "update", p.Verb == "patch", p.Verb == "delete":
+	case of.Acts, p.Verb == "create", p.Verb == "update", p.Verb == "patch", p.Verb == "delete":
 		w.Writes, w.Watchers = true, c.cfg.Watchers(of.Prefix)
 		if w.Watchers >= watchersPerSeat {
 			seats := w.Watchers / watchersPerSeat

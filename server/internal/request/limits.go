@@ -191,6 +191,7 @@ func (r *Request) watches() bool {
 func (r *Request) extent() (e flowcontrol.Extent) {
 	if t := &r.Target; t.Row != nil && t.Row.Stored {
 		e.Prefix = t.Row.Prefix("")
+		e.Acts = t.Action() != nil && t.Action().Writes
 		switch {
 		case r.watches():
 			version := r.Query.Get("resourceVersion")

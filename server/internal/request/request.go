@@ -78,10 +78,25 @@ func (t *Target) Deprecation() string {
 	if t.Row != nil && t.Row.Definition != nil {
 		return t.Row.Definition.Warning
 	}
-	if t.Row == nil || t.Row.Deprecated == nil {
+	d := t.deprecated()
+	switch {
+	case d == nil:
 		return ""
+	case d != t.Row.Deprecated:
+		return d.Warning(t.Row.GV.APIVersion() + " " + t.Sub.Name + " of " + t.Row.Plural)
 	}
-	return t.Row.Deprecated.Warning(t.Row.GV.APIVersion() + " " + t.Row.Kind)
+	return d.Warning(t.Row.GV.APIVersion() + " " + t.Row.Kind)
+}
+
+// deprecated is the announced end of the target, which is not a custom resource: that of its row, or of its action.
+func (t *Target) deprecated() *api.Deprecation {
+	switch {
+	case t.Row == nil:
+		return nil
+	case t.Row.Deprecated == nil && t.Sub != nil && t.Sub.Action != nil:
+		return t.Sub.Action.Deprecated
+	}
+	return t.Row.Deprecated
 }
 
 // custom reports whether the target is of a custom resource.
@@ -245,6 +260,9 @@ func (r *Request) Attributes() authz.Attributes {
 	a.Verb = r.Verb()
 	a.Group, a.Version, a.Resource = t.Row.GV.Group, t.Row.GV.Version, t.Row.Plural
 	a.Namespace, a.Name = t.Namespace, t.Name
+	if action := t.Action(); action != nil && action.Verb != "" && (a.Verb == "create" || t.Sub != nil && a.Verb == "get" && t.Sub.Verbs == api.VerbGet) {
+		a.Verb = action.Verb
+	}
 	if objects.IsNamespace(t.Row) {
 		a.Namespace = t.Name
 	}

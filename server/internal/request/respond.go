@@ -28,8 +28,9 @@ func (env *Env) Negotiate(r *Request) error {
 	}
 	err := r.negotiate()
 	if !r.Target.custom() && r.Accept.Format != 0 && r.warnDeprecated() {
-		env.metrics.UseDeprecated(&r.figures, r.Target.Row.Deprecated)
-		r.Annotate(removedNote, r.Target.Row.Deprecated.RemovedIn)
+		deprecated := r.Target.deprecated()
+		env.metrics.UseDeprecated(&r.figures, deprecated)
+		r.Annotate(removedNote, deprecated.RemovedIn)
 	}
 	if err == nil {
 		err = r.fits()

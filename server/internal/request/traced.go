@@ -73,7 +73,7 @@ func (env *Env) TraceVerb(r *Request) (end func()) {
 		return nil
 	}
 	a := &r.seat.place.Attributes
-	name := verbSpans[a.Verb]
+	name := verbSpans[r.Verb()]
 	if name == "" || r.Target.Row == nil || r.Target.Connects() {
 		return nil
 	}
