@@ -103,7 +103,7 @@ func TestPromoteStorage(t *testing.T) {
 		t.Error("the rows are as before")
 	}
 	run("promote storage fleet/v1beta1")
-	alias := "\t\t\t\t{Name: \"spec.loaves\", AliasOf: \"spec.amount\"},\n" // of v1, which v1beta1 shows too since then
+	alias := "\t\t\t{Name: \"spec.loaves\", AliasOf: \"spec.amount\"},\n" // of v1, which v1beta1 shows too since then
 	if again := rows(); strings.Replace(again, alias, "", 1) != first {
 		t.Errorf("after the way back the rows are\n%s\nand were\n%s", again, first)
 	}

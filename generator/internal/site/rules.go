@@ -1,11 +1,13 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -170,4 +172,24 @@ func quoted(values []string) string {
 		out[i] = strconv.Quote(v)
 	}
 	return strings.Join(out, ", ")
+}
+
+// spanOf names the releases of the documents that have a part; "" for all.
+func spanOf(l schema.Lifecycle) string {
+	switch {
+	case l.Since != "" && l.Until != "":
+		return "From release " + l.Since + ", gone in " + l.Until
+	case l.Since != "":
+		return "From release " + l.Since
+	case l.Until != "":
+		return "Gone in release " + l.Until
+	}
+	return ""
+}
+
+// releasesOf names the releases that have a resource.
+func releasesOf(r *model.Resource) string {
+	span := r.Lifecycle
+	span.Since, span.Until = cmp.Or(span.Since, r.GV.Lifecycle.Since), cmp.Or(span.Until, r.GV.Lifecycle.Until)
+	return spanOf(span)
 }

@@ -37,7 +37,11 @@ type Page struct {
 
 // Pages makes the site of the project in a folder.
 func Pages(root string, now time.Time) ([]Page, error) {
-	w, err := readProject(root)
+	m, err := load.All(root)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(root, m.Whole())
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,8 @@ func newWriter(root string, m *model.Model) (*writer, error) {
 	w := &writer{root: root, model: m, types: model.TypesByID(m.GroupVersions)}
 	w.users = w.references()
 	w.homes = w.homesOf()
-	functions := template.FuncMap{"join": strings.Join, "apiVersion": apiVersion, "pageOf": pageOf, "anchor": anchorOf, "phrase": phrase}
+	functions := template.FuncMap{"join": strings.Join, "apiVersion": apiVersion, "pageOf": pageOf, "anchor": anchorOf, "phrase": phrase,
+		"span": spanOf, "releases": releasesOf}
 	var err error
 	w.templates, err = template.New("").Funcs(functions).ParseFS(files, "templates/*.html")
 	return w, err
