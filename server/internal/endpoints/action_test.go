@@ -111,7 +111,9 @@ func TestActionRights(t *testing.T) {
 func TestActionVerbs(t *testing.T) {
 	act := func() *api.Action { return action.Writes(labelled).Needs("tag") }
 	h := startOperations(t, nil, map[string]*api.Action{"label": act()}, map[string]*api.Action{"sales": action.Reads(
-		func(context.Context, *action.Query, *rbacv1.ClusterRole) (*rbacv1.Role, error) { return &rbacv1.Role{}, nil }).Needs("sell")})
+		func(context.Context, *action.Query, *rbacv1.ClusterRole) (*rbacv1.Role, error) {
+			return &rbacv1.Role{}, nil
+		}).Needs("sell")})
 	sales := strings.Replace(ownRoles, "roles", "sales", 1)
 	bind := func(name, verb string) {
 		h.Post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", fmt.Sprintf(

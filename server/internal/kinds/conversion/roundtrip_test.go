@@ -14,8 +14,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 )
 
-var groups = catalog.New(policy.New(time.Now), conversion.Hooks{})
-
 // converted are all rows with another storage version, of the last release that has each conversion.
 func converted(t testing.TB) map[string]*api.Resource {
 	rows := map[string]*api.Resource{}
