@@ -81,7 +81,7 @@ func (c *Config) addReleaseFlags(fs *pflag.FlagSet) {
 		"what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
 	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, options.Help())
 	fs.StringSliceVar(&c.EmulatedVersion, "emulated-version", c.EmulatedVersion,
-		"the release to serve of an API whose documents have several, GROUP=RELEASE; that of the built-in kinds is kube=1.25")
+		"the release to serve: of the built-in kinds, 1.25 to 1.36 (1.25 if none is named), and of an API whose documents have several, GROUP=RELEASE")
 	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion,
 		"the release before this one (1.24), to show the metrics that this one hides; there are none")
 }

@@ -15,12 +15,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/internal/gen/catalog"
 )
 
 // newEnvtest writes the programs that controller-runtime's envtest looks for in
 // KUBEBUILDER_ASSETS.
 func newEnvtest() *cobra.Command {
-	return &cobra.Command{
+	var release string
+	cmd := &cobra.Command{
 		Use:   "envtest DIR",
 		Short: "Write the programs that controller-runtime's envtest starts",
 		Long: `Write the scripts kube-apiserver and etcd into a directory, so that suites of
@@ -39,10 +42,17 @@ own programs. Nothing is kept in etcd, which only answers that it is healthy.`,
 			if err != nil {
 				return err
 			}
+			serve := "serve --in-memory '--controllers=-*'"
+			if release != "" {
+				if _, err := catalog.Edition(release); err != nil {
+					return usageError{fmt.Errorf("--version: %w", err)}
+				}
+				serve += " --emulated-version " + release
+			}
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			for name, arguments := range map[string]string{"kube-apiserver": "serve --in-memory '--controllers=-*'", "etcd": etcdHealth} {
+			for name, arguments := range map[string]string{"kube-apiserver": serve, "etcd": etcdHealth} {
 				script := fmt.Appendf(nil, "#!/bin/sh\nexec '%s' %s \"$@\"\n", strings.ReplaceAll(self, "'", `'\''`), arguments)
 				if err := writeScript(filepath.Join(args[0], name), script); err != nil {
 					return err
@@ -52,6 +62,8 @@ own programs. Nothing is kept in etcd, which only answers that it is healthy.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&release, "version", "", "the release of the built-in kinds, 1.25 to 1.36; 1.25 if none is named")
+	return cmd
 }
 
 // writeScript writes a program. It replaces no other one.

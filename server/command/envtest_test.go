@@ -29,6 +29,16 @@ func TestEnvtestWritesPrograms(t *testing.T) {
 	if text, err := os.ReadFile(other); err != nil || string(text) != "another" {
 		t.Errorf("replaced: %s, %v", text, err)
 	}
+	later := filepath.Join(t.TempDir(), "later")
+	if code, _, stderr := command("envtest", "--version", "1.33", later); code != 0 {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+	if text, err := os.ReadFile(filepath.Join(later, "kube-apiserver")); err != nil || !strings.Contains(string(text), " --emulated-version 1.33 ") {
+		t.Errorf("the program is %s, %v", text, err)
+	}
+	if code, _, stderr := command("envtest", "--version", "1.99", later); code != misuse || !strings.Contains(stderr, "write one from 1.25 to 1.36") {
+		t.Errorf("code %d, %s", code, stderr)
+	}
 	if code, _, stderr := command("envtest"); code != misuse || !strings.HasPrefix(stderr, "capstan: 0 arguments: capstan envtest takes one, the directory\n") {
 		t.Errorf("code %d, %s", code, stderr)
 	}

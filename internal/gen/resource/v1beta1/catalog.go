@@ -10,7 +10,7 @@ import (
 // New makes the catalog rows of resource/v1beta1 in a release.
 func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "resource.k8s.io", Version: "v1beta1", GroupPriority: 16200, VersionPriority: 9,
-		Table: r.Table("resource/v1beta1", &Table), Defaults: defaults(h)}
+		Off: true, Table: r.Table("resource/v1beta1", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h, gv.Table)
 	if r.In("1.32", "1.33") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "deviceclasses", Kind: "DeviceClass", ListKind: "DeviceClassList", Type: gv.Table.Root("DeviceClass"),
