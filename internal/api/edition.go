@@ -22,8 +22,8 @@ type History struct {
 
 // Changes lead from one release to a neighbour, in the form of package delta.
 type Changes struct {
-	From, Tables string
-	Documents    Packed
+	From              string
+	Tables, Documents Packed
 }
 
 // Edition is one of the releases of documents.
@@ -45,7 +45,7 @@ func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, 
 	for dir, table := range usual {
 		texts[dir] = table.Lines()
 	}
-	texts, err := h.follow(release, texts, func(c Changes) (string, error) { return c.Tables, nil })
+	texts, err := h.follow(release, texts, func(c Changes) Packed { return c.Tables })
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, 
 }
 
 // follow makes the texts of a release of those of the usual one.
-func (h *History) follow(release string, usual delta.Texts, of func(Changes) (string, error)) (delta.Texts, error) {
+func (h *History) follow(release string, usual delta.Texts, of func(Changes) Packed) (delta.Texts, error) {
 	if release == h.Usual {
 		return usual, nil
 	}
@@ -75,11 +75,11 @@ func (h *History) follow(release string, usual delta.Texts, of func(Changes) (st
 	if err != nil {
 		return nil, err
 	}
-	changes, err := of(c)
+	changes, err := of(c).Text()
 	if err != nil {
 		return nil, err
 	}
-	return delta.Apply(before, changes)
+	return delta.Apply(before, string(changes))
 }
 
 // Table is the table of a group version, by its folder and its table in the usual release; an empty table where this release
@@ -114,10 +114,7 @@ func (e *Edition) Documents(usual Documents) (Documents, error) {
 		}
 		texts[textOf(d.Path)] = delta.Lines(text)
 	}
-	texts, err := e.history.follow(e.Release, texts, func(c Changes) (string, error) {
-		text, err := c.Documents.Text()
-		return string(text), err
-	})
+	texts, err := e.history.follow(e.Release, texts, func(c Changes) Packed { return c.Documents })
 	if err != nil {
 		return usual, err
 	}

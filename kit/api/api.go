@@ -38,6 +38,7 @@ type (
 	Release       = api.Release
 	ReadKind      = api.ReadKind
 	Reference     = api.Reference
+	Edition       = api.Edition
 )
 
 const (

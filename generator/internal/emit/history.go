@@ -210,9 +210,10 @@ func History(m *model.Model) ([]File, error) {
 		c := releaseChanges{Name: models[i].Releases.Now, From: models[from].Releases.Now, Suffix: releaseName(models[i].Releases.Now)}
 		data.Changes = append(data.Changes, c)
 		second, third := delta.Make(texts[from].v2, texts[i].v2), delta.Make(texts[from].v3, texts[i].v3)
-		files = append(files, File{"releases/" + c.Suffix + "_tables.txt", []byte(delta.Make(texts[from].tables, texts[i].tables))},
+		tables := delta.Make(texts[from].tables, texts[i].tables)
+		files = append(files, File{"releases/" + c.Suffix + "_tables.txt", []byte(tables)}, File{"releases/packed/" + c.Suffix + "_tables.gz", pack([]byte(tables))},
 			File{"releases/" + c.Suffix + "_v2.txt", []byte(second)}, File{"releases/" + c.Suffix + "_v3.txt", []byte(third)},
-			File{"releases/packed/" + c.Suffix + ".gz", pack([]byte(second + third))})
+			File{"releases/packed/" + c.Suffix + "_openapi.gz", pack([]byte(second + third))})
 	}
 	source, err := executeGo("releases.go.tmpl", data)
 	return append(files, File{"releases/releases.go", source}), err

@@ -9,70 +9,70 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-//go:embed r1_26_tables.txt
-var r1_26Tables string
+//go:embed packed/r1_26_tables.gz
+var r1_26Tables api.Packed
 
-//go:embed packed/r1_26.gz
+//go:embed packed/r1_26_openapi.gz
 var r1_26Documents api.Packed
 
-//go:embed r1_27_tables.txt
-var r1_27Tables string
+//go:embed packed/r1_27_tables.gz
+var r1_27Tables api.Packed
 
-//go:embed packed/r1_27.gz
+//go:embed packed/r1_27_openapi.gz
 var r1_27Documents api.Packed
 
-//go:embed r1_28_tables.txt
-var r1_28Tables string
+//go:embed packed/r1_28_tables.gz
+var r1_28Tables api.Packed
 
-//go:embed packed/r1_28.gz
+//go:embed packed/r1_28_openapi.gz
 var r1_28Documents api.Packed
 
-//go:embed r1_29_tables.txt
-var r1_29Tables string
+//go:embed packed/r1_29_tables.gz
+var r1_29Tables api.Packed
 
-//go:embed packed/r1_29.gz
+//go:embed packed/r1_29_openapi.gz
 var r1_29Documents api.Packed
 
-//go:embed r1_30_tables.txt
-var r1_30Tables string
+//go:embed packed/r1_30_tables.gz
+var r1_30Tables api.Packed
 
-//go:embed packed/r1_30.gz
+//go:embed packed/r1_30_openapi.gz
 var r1_30Documents api.Packed
 
-//go:embed r1_31_tables.txt
-var r1_31Tables string
+//go:embed packed/r1_31_tables.gz
+var r1_31Tables api.Packed
 
-//go:embed packed/r1_31.gz
+//go:embed packed/r1_31_openapi.gz
 var r1_31Documents api.Packed
 
-//go:embed r1_32_tables.txt
-var r1_32Tables string
+//go:embed packed/r1_32_tables.gz
+var r1_32Tables api.Packed
 
-//go:embed packed/r1_32.gz
+//go:embed packed/r1_32_openapi.gz
 var r1_32Documents api.Packed
 
-//go:embed r1_33_tables.txt
-var r1_33Tables string
+//go:embed packed/r1_33_tables.gz
+var r1_33Tables api.Packed
 
-//go:embed packed/r1_33.gz
+//go:embed packed/r1_33_openapi.gz
 var r1_33Documents api.Packed
 
-//go:embed r1_34_tables.txt
-var r1_34Tables string
+//go:embed packed/r1_34_tables.gz
+var r1_34Tables api.Packed
 
-//go:embed packed/r1_34.gz
+//go:embed packed/r1_34_openapi.gz
 var r1_34Documents api.Packed
 
-//go:embed r1_35_tables.txt
-var r1_35Tables string
+//go:embed packed/r1_35_tables.gz
+var r1_35Tables api.Packed
 
-//go:embed packed/r1_35.gz
+//go:embed packed/r1_35_openapi.gz
 var r1_35Documents api.Packed
 
-//go:embed r1_36_tables.txt
-var r1_36Tables string
+//go:embed packed/r1_36_tables.gz
+var r1_36Tables api.Packed
 
-//go:embed packed/r1_36.gz
+//go:embed packed/r1_36_openapi.gz
 var r1_36Documents api.Packed
 
 // History has all releases, oldest first.
