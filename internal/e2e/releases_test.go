@@ -112,7 +112,7 @@ func TestOwnReleases(t *testing.T) {
 		"fleet.example.com=9":    `the API has no release "9"; write 1.1, the usual one, or one of 1.0, 1.2`,
 		"boats.example.com=1.0":  "this server has no API with the group boats.example.com",
 		"kube=1.99":              "write one from 1.25 to 1.36",
-		"fleet.example.com=1.2,": "write one from 1.25 to 1.36",
+		"fleet.example.com=1.2,": "a release is missing; name one, or drop the comma",
 	} {
 		s, err := startBinary(filepath.Join(dir, "server"), data, "--emulated-version="+release)
 		if err == nil {

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,8 @@ func (c *Config) Emulated(all *api.API) (own *api.API, edition *api.Edition, err
 			component, release = builtinComponent, one
 		}
 		switch {
+		case release == "":
+			return nil, nil, errors.New("--emulated-version: a release is missing; name one, or drop the comma")
 		case component == builtinComponent: // see kube
 		case all == nil || !hasGroup(all, component):
 			return nil, nil, fmt.Errorf("--emulated-version %s: this server has no API with the group %s; name a group of its documents", one, component)
