@@ -78,7 +78,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 // addReleaseFlags declares the flags that choose parts of the documents.
 func (c *Config) addReleaseFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig,
-		"what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
+		"what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions, and beta versions that came after 1.24, are off")
 	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, options.Help())
 	fs.StringSliceVar(&c.EmulatedVersion, "emulated-version", c.EmulatedVersion,
 		"the release to serve: of the built-in kinds, 1.25 to 1.36 (1.25 if none is named), and of an API whose documents have several, GROUP=RELEASE")

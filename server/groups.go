@@ -20,7 +20,11 @@ import (
 // openCatalog makes the catalog of the configured versions and resources, and returns its group versions.
 func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	cfg := &s.cfg
-	own, edition, err := cfg.Emulated(cfg.API)
+	own, err := cfg.Emulated(cfg.API)
+	if err != nil {
+		return nil, err
+	}
+	edition, err := cfg.Builtin()
 	if err != nil {
 		return nil, err
 	}

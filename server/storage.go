@@ -164,11 +164,13 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 		return err
 	}
 	defer cipher.Close()
-	own, edition, err := c.Emulated(c.API)
+	if c.API, err = c.Emulated(c.API); err != nil {
+		return err
+	}
+	edition, err := c.Builtin()
 	if err != nil {
 		return err
 	}
-	c.API = own
 	groups, _, err := c.allGroups(edition, func(string) bool { return false })
 	if err != nil {
 		return err

@@ -253,14 +253,14 @@ func stabilityOfName(version string) stability {
 // release know, and as stable as before. The storage of resources that a version did not
 // have before is checked too.
 func (c *comparison) preferred() {
-	was, is := preferredVersions(c.old), preferredVersions(c.now)
+	was, is := c.old.preferred(), c.now.preferred()
 	for _, v := range c.now.versions {
 		old := was[v.Group]
 		if !v.Served || old == nil {
 			continue
 		}
 		u := use{Request | Response | Stored, stable}
-		if is[v.Group] == v && old.Version != v.Version && c.both(facetPriority) {
+		if is[v.Group] == v.GroupVersion && old.Version != v.Version && c.both(facetPriority) {
 			switch {
 			case c.old.find(v.Dir) == nil:
 				c.find(u, "preferred-version-advanced", v.Pos, v.Group, "prefers %s, which the last release did not serve, and not %s", v.Version, old.Version)
@@ -288,12 +288,11 @@ func (c *comparison) newResources(v *version) {
 	}
 }
 
-func preferredVersions(s *Surface) map[string]*version {
-	best := map[string]*version{}
-	for _, v := range s.versions {
-		if b := best[v.Group]; v.Served && !v.Unlisted && (b == nil || v.VersionPriority > b.VersionPriority) {
-			best[v.Group] = v
-		}
+// preferred are the versions that discovery names first, by their groups.
+func (s *Surface) preferred() map[string]*model.GroupVersion {
+	groups := make([]*model.GroupVersion, len(s.versions))
+	for i, v := range s.versions {
+		groups[i] = v.GroupVersion
 	}
-	return best
+	return model.Preferred(groups)
 }

@@ -1,12 +1,10 @@
 package api
 
 import (
-	"crypto/sha512"
-	"encoding/hex"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/delta"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -33,13 +31,22 @@ type Edition struct {
 	tables  map[string]*schema.Table // by folder; nil in the usual release
 }
 
-// At is a release, "" for the usual one. usual are the tables of that, by folder. The error names the releases.
+// Check refuses a release that the history does not have. The error names the releases.
+func (h *History) Check(release string) error {
+	if slices.Contains(h.All, release) {
+		return nil
+	}
+	return fmt.Errorf("there is no release %q; write one from %s to %s", release, h.All[0], h.All[len(h.All)-1])
+}
+
+// At is a release, "" for the usual one. usual are the tables of that for all group versions, by folder, empty ones for those
+// that only other releases have. Errors are those of Check.
 func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, error) {
 	if release == "" || release == h.Usual {
 		return &Edition{Release: h.Usual, history: h}, nil
 	}
-	if !slices.Contains(h.All, release) {
-		return nil, fmt.Errorf("there is no release %q; write one from %s to %s", release, h.All[0], h.All[len(h.All)-1])
+	if err := h.Check(release); err != nil {
+		return nil, err
 	}
 	texts := delta.Texts{}
 	for dir, table := range usual {
@@ -50,12 +57,8 @@ func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, 
 		return nil, err
 	}
 	e := &Edition{Release: release, history: h, tables: map[string]*schema.Table{}}
-	for dir, lines := range texts {
-		group, version := "", dir[strings.LastIndexByte(dir, '/')+1:]
-		if t := usual[dir]; t != nil {
-			group, version = t.Group, t.Version
-		}
-		if e.tables[dir], err = schema.ParseTable(group, version, lines); err != nil {
+	for dir, table := range usual {
+		if e.tables[dir], err = schema.ParseTable(table.Group, table.Version, texts[dir]); err != nil {
 			return nil, err
 		}
 	}
@@ -82,17 +85,13 @@ func (h *History) follow(release string, usual delta.Texts, of func(Changes) Pac
 	return delta.Apply(before, string(changes))
 }
 
-// Table is the table of a group version, by its folder and its table in the usual release; an empty table where this release
+// Table is the table of a group version, by its folder and its table in the usual release; an empty one where the release
 // lacks the group version.
 func (e *Edition) Table(dir string, usual *schema.Table) *schema.Table {
 	if e.tables == nil {
 		return usual
 	}
-	if t := e.tables[dir]; t != nil {
-		t.Group = usual.Group
-		return t
-	}
-	return &schema.Table{Group: usual.Group, Version: usual.Version}
+	return e.tables[dir]
 }
 
 // In reports whether the release is one from first to last.
@@ -112,7 +111,7 @@ func (e *Edition) Documents(usual Documents) (Documents, error) {
 		if err != nil {
 			return usual, err
 		}
-		texts[textOf(d.Path)] = delta.Lines(text)
+		texts[TextName(d.Path)] = delta.Lines(text)
 	}
 	texts, err := e.history.follow(e.Release, texts, func(c Changes) Packed { return c.Documents })
 	if err != nil {
@@ -121,24 +120,16 @@ func (e *Edition) Documents(usual Documents) (Documents, error) {
 	var all Documents
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		text := delta.Text(texts[name])
-		sum := sha512.Sum512([]byte(text))
-		d := Document{Path: name, JSON: Pack(text), Hash: strings.ToUpper(hex.EncodeToString(sum[:]))}
-		if name == v2Text {
-			d.Path = ""
+		d := Document{JSON: Pack(text), Hash: HashOf([]byte(text))}
+		if name == TextName("") {
 			all.V2 = d
 		} else {
+			d.Path = name
 			all.V3 = append(all.V3, d)
 		}
 	}
 	return all, nil
 }
 
-// v2Text is the name among texts of the document of the second version, which has no path.
-const v2Text = "v2"
-
-func textOf(path string) string {
-	if path == "" {
-		return v2Text
-	}
-	return path
-}
+// TextName is the name of a document in the changes of documents: its path, "v2" for that of the second version.
+func TextName(path string) string { return cmp.Or(path, "v2") }

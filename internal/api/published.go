@@ -1,7 +1,9 @@
 package api
 
 import (
+	"crypto/sha512"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +58,12 @@ type Document struct {
 	JSON   Packed // a line for each member of paths, definitions and schemas
 	Binary Packed // the protobuf form; "" where it is made of the JSON, or there is none
 	Hash   string // SHA-512 of the JSON text in upper-case hexadecimal
+}
+
+// HashOf is the hash of a document with a JSON text.
+func HashOf(text []byte) string {
+	sum := sha512.Sum512(text)
+	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
 // Packed is a text in the form of gzip, in which most clients receive it as it is.

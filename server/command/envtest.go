@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/gen/releases"
 )
 
 // newEnvtest writes the programs that controller-runtime's envtest looks for in
@@ -44,7 +44,7 @@ own programs. Nothing is kept in etcd, which only answers that it is healthy.`,
 			}
 			serve := "serve --in-memory '--controllers=-*'"
 			if release != "" {
-				if _, err := catalog.Edition(release); err != nil {
+				if err := releases.History().Check(release); err != nil {
 					return usageError{fmt.Errorf("--version: %w", err)}
 				}
 				serve += " --emulated-version " + release

@@ -52,7 +52,7 @@ func Run(change ...func(*server.Config)) (s *Server, stop func() error, err erro
 	for _, f := range change {
 		f(&config)
 	}
-	own, _, err := config.Emulated(config.API)
+	own, err := config.Emulated(config.API)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,7 +53,7 @@ func Catalog(m *model.Model) ([]File, error) {
 	return files, add("profile/profile.go", "profile.go.tmpl", all)
 }
 
-// servedGroups are the group versions that are served, in the order of discovery.
+// servedGroups are the group versions that are served, by folder.
 func servedGroups(m *model.Model) ([]catalogGroup, error) {
 	var groups []catalogGroup
 	for _, gv := range m.GroupVersions {
@@ -70,14 +69,7 @@ func servedGroups(m *model.Model) ([]catalogGroup, error) {
 	if err := distinctActions(groups); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(groups, discoveryOrder)
 	return groups, nil
-}
-
-// discoveryOrder puts groups of higher priority first, and in a group versions
-// of higher priority.
-func discoveryOrder(a, b catalogGroup) int {
-	return cmp.Or(cmp.Compare(b.GroupPriority, a.GroupPriority), strings.Compare(a.Group, b.Group), cmp.Compare(b.VersionPriority, a.VersionPriority))
 }
 
 // catalogGroup is a group version as the templates see it.

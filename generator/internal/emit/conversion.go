@@ -90,17 +90,20 @@ func conversionMethods(res *model.Resource, outside bool) []hookMethod {
 }
 
 // conversionNames are the methods of a conversion: AutoscalingV1HorizontalPodAutoscalerToStorage and …FromStorage in another
-// module, …ToV2 and …FromV2 for the built-in kinds, whose releases store a kind in different versions.
+// module. Releases of the built-in kinds store a kind in different versions, so the names there have both versions, in the order
+// of the way: AutoscalingV1HorizontalPodAutoscalerToV2 and AutoscalingV2HorizontalPodAutoscalerToV1.
 func conversionNames(res *model.Resource, outside bool) (to, from string) {
-	name, stored := camelDir(res.GV.Dir)+res.Kind, "Storage"
-	switch as := res.StoredAs.GV; {
-	case outside:
-	case as.Group == res.GV.Group:
-		stored = upperFirst(as.Version)
-	default:
-		stored = camelDir(as.Dir)
+	here, there := res.GV, res.StoredAs.GV
+	if name := camelDir(here.Dir) + res.Kind; outside {
+		return name + "ToStorage", name + "FromStorage"
 	}
-	return name + "To" + stored, name + "From" + stored
+	way := func(from, to *model.GroupVersion) string {
+		if from.Group == to.Group {
+			return camelDir(from.Dir) + res.Kind + "To" + upperFirst(to.Version)
+		}
+		return camelDir(from.Dir) + res.Kind + "To" + camelDir(to.Dir)
+	}
+	return way(here, there), way(there, here)
 }
 
 // camelDir is AutoscalingV1 for autoscaling/v1.

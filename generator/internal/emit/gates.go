@@ -31,7 +31,7 @@ func gatesOf(m *model.Model) []gate {
 		}
 		return all[name]
 	}
-	for i, of := range inOrder(m) {
+	for i, of := range m.InOrder() {
 		if of.Promises == nil {
 			continue
 		}

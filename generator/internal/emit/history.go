@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/delta"
 )
 
@@ -17,15 +18,6 @@ import (
 
 // historic reports whether the built-in documents have several releases.
 func historic(m *model.Model) bool { return m.Module == "" && len(m.Others) > 0 }
-
-// inOrder are the models of all releases, oldest first.
-func inOrder(m *model.Model) []*model.Model {
-	all := append([]*model.Model{m}, m.Others...)
-	slices.SortStableFunc(all, func(a, b *model.Model) int {
-		return slices.Index(m.Releases.All, a.Releases.Now) - slices.Index(m.Releases.All, b.Releases.Now)
-	})
-	return all
-}
 
 // catalogRow is a row of a catalog as Go source.
 type catalogRow struct {
@@ -54,12 +46,12 @@ func (g *catalogGroup) addRows() error {
 	return nil
 }
 
-// groupsOfReleases are the group versions of all releases, in the order of discovery.
+// groupsOfReleases are the group versions of all releases, by folder.
 func groupsOfReleases(m *model.Model) ([]catalogGroup, error) {
 	if !historic(m) {
 		return servedGroups(m)
 	}
-	models := inOrder(m)
+	models := m.InOrder()
 	has := map[string][]*catalogGroup{} // by folder, and by release; nil where a release lacks the group version
 	for i, of := range models {
 		groups, err := servedGroups(of)
@@ -81,7 +73,6 @@ func groupsOfReleases(m *model.Model) ([]catalogGroup, error) {
 		}
 		all = append(all, g)
 	}
-	slices.SortStableFunc(all, discoveryOrder)
 	return all, nil
 }
 
@@ -187,7 +178,7 @@ func History(m *model.Model) ([]File, error) {
 		return nil, nil
 	}
 	var files []File
-	models := inOrder(m)
+	models := m.InOrder()
 	texts := make([]releaseTexts, len(models))
 	usual := slices.Index(models, m)
 	for i, of := range models {
@@ -231,12 +222,12 @@ func textsOf(m *model.Model) (releaseTexts, error) {
 		t.tables[gv.Dir] = gv.Table.Lines()
 	}
 	files, err := Published(m)
-	for i, f := range files {
-		if i == 0 {
-			t.v2["v2"] = delta.Lines(f.Data)
-			continue
+	for _, f := range files {
+		of := t.v3
+		if f.Path == "" {
+			of = t.v2
 		}
-		t.v3[f.Path] = delta.Lines(f.Data)
+		of[api.TextName(f.Path)] = delta.Lines(f.Data)
 	}
 	return t, err
 }

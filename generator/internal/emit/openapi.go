@@ -2,8 +2,6 @@ package emit
 
 import (
 	"bytes"
-	"crypto/sha512"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/api"
 )
 
 // OpenAPI emits the documents that clients read at /openapi/v2 and
@@ -171,7 +170,6 @@ func compact(v any) ([]byte, error) {
 type openapiRow struct{ Path, File, Var, Hash string }
 
 func newOpenapiRow(path, file string, data []byte) openapiRow {
-	sum := sha512.Sum512(data)
 	name := "v2"
 	for _, word := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '.' || r == '-' }) {
 		name += upperFirst(word)
@@ -179,7 +177,7 @@ func newOpenapiRow(path, file string, data []byte) openapiRow {
 	if path != "" {
 		name = "v3" + strings.TrimPrefix(name, "v2")
 	}
-	return openapiRow{Path: path, File: file, Var: name, Hash: strings.ToUpper(hex.EncodeToString(sum[:]))}
+	return openapiRow{Path: path, File: file, Var: name, Hash: api.HashOf(data)}
 }
 
 func openapiPackage(rows []openapiRow, v2 openapiRow, packed bool) ([]byte, error) {

@@ -36,7 +36,7 @@ func onlyInOthers(m *model.Model) (all []*model.GroupVersion) {
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, of := range inOrder(m) {
+	for _, of := range m.InOrder() {
 		for _, gv := range of.GroupVersions {
 			has := func(o *model.GroupVersion) bool { return o.Dir == gv.Dir }
 			if !seen[gv.Dir] && !slices.ContainsFunc(m.GroupVersions, has) {

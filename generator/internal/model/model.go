@@ -3,6 +3,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -47,6 +49,26 @@ func (m *Model) Whole() *Model {
 		return m.Every
 	}
 	return m
+}
+
+// InOrder are the models of all releases, oldest first; the model alone where the documents have no history.
+func (m *Model) InOrder() []*Model {
+	all := append([]*Model{m}, m.Others...)
+	slices.SortStableFunc(all, func(a, b *Model) int {
+		return slices.Index(m.Releases.All, a.Releases.Now) - slices.Index(m.Releases.All, b.Releases.Now)
+	})
+	return all
+}
+
+// Preferred are the versions that discovery names first, by their groups.
+func Preferred(groups []*GroupVersion) map[string]*GroupVersion {
+	best := map[string]*GroupVersion{}
+	for _, gv := range groups {
+		if other := best[gv.Group]; gv.Served && !gv.Unlisted && (other == nil || gv.VersionPriority > other.VersionPriority) {
+			best[gv.Group] = gv
+		}
+	}
+	return best
 }
 
 // TypesByID are the types of group versions by their IDs.

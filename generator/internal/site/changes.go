@@ -67,18 +67,9 @@ func (w *writer) changes(now time.Time) {
 }
 
 // releases adds a page for each step from one release of documents with a history to the next.
-func (w *writer) releases(now time.Time) {
-	var before *model.Model
-	for _, to := range w.model.Releases.All {
-		after, err := load.At(w.root, to)
-		if err != nil {
-			w.err = cmp.Or(w.err, err)
-			return
-		}
-		if before != nil {
-			w.step(before, after, now)
-		}
-		before = after
+func (w *writer) releases(all []*model.Model, now time.Time) {
+	for i := 1; i < len(all); i++ {
+		w.step(all[i-1], all[i], now)
 	}
 }
 

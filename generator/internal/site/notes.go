@@ -80,24 +80,13 @@ func noteAddition(b *strings.Builder, a *addition) {
 
 // otherPreferred are lines about the groups of which clients prefer another version than before.
 func otherPreferred(before, now *model.Model) (lines []string) {
-	was, is := preferredVersions(before), preferredVersions(now)
+	was, is := model.Preferred(before.GroupVersions), model.Preferred(now.GroupVersions)
 	for _, group := range slices.Sorted(maps.Keys(is)) {
 		if old := was[group]; old != nil && old.Version != is[group].Version {
 			lines = append(lines, fmt.Sprintf("- The preferred version of `%s` is `%s`, and was `%s`.", group, is[group].Version, old.Version))
 		}
 	}
 	return lines
-}
-
-// preferredVersions are the versions that discovery names first, by their groups.
-func preferredVersions(m *model.Model) map[string]*model.GroupVersion {
-	best := map[string]*model.GroupVersion{}
-	for _, gv := range m.GroupVersions {
-		if other := best[gv.Group]; gv.Served && !gv.Unlisted && (other == nil || gv.VersionPriority > other.VersionPriority) {
-			best[gv.Group] = gv
-		}
-	}
-	return best
 }
 
 // restored are lines about the resources whose objects are stored in another version than before.

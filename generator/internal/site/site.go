@@ -58,7 +58,7 @@ func Pages(root string, now time.Time) ([]Page, error) {
 	if w.Released {
 		w.changes(now)
 	}
-	w.releases(now)
+	w.releases(m.InOrder(), now)
 	w.searchIndex()
 	for _, name := range assets {
 		text, err := files.ReadFile("templates/" + name)

@@ -62,66 +62,66 @@ import (
 
 // Hooks are the hand-written rules of all group versions.
 type Hooks interface {
-	corev1.Hooks
+	admissionregistrationv1.Hooks
+	admissionregistrationv1alpha1.Hooks
+	admissionregistrationv1beta1.Hooks
+	apiextensionsv1.Hooks
 	apiregistrationv1.Hooks
 	appsv1.Hooks
-	eventsv1.Hooks
 	authenticationv1.Hooks
-	authenticationv1beta1.Hooks
 	authenticationv1alpha1.Hooks
+	authenticationv1beta1.Hooks
 	authorizationv1.Hooks
-	autoscalingv2.Hooks
 	autoscalingv1.Hooks
+	autoscalingv2.Hooks
 	autoscalingv2beta2.Hooks
 	batchv1.Hooks
 	certificatesv1.Hooks
-	certificatesv1beta1.Hooks
 	certificatesv1alpha1.Hooks
+	certificatesv1beta1.Hooks
+	coordinationv1.Hooks
+	coordinationv1alpha1.Hooks
+	coordinationv1alpha2.Hooks
+	coordinationv1beta1.Hooks
+	corev1.Hooks
+	discoveryv1.Hooks
+	eventsv1.Hooks
+	flowcontrolapiserverv1.Hooks
+	flowcontrolapiserverv1beta1.Hooks
+	flowcontrolapiserverv1beta2.Hooks
+	flowcontrolapiserverv1beta3.Hooks
+	internalapiserverv1alpha1.Hooks
 	networkingv1.Hooks
-	networkingv1beta1.Hooks
 	networkingv1alpha1.Hooks
+	networkingv1beta1.Hooks
+	nodev1.Hooks
 	policyv1.Hooks
 	rbacauthorizationv1.Hooks
-	storagev1.Hooks
-	storagev1beta1.Hooks
-	storagev1alpha1.Hooks
-	admissionregistrationv1.Hooks
-	admissionregistrationv1beta1.Hooks
-	admissionregistrationv1alpha1.Hooks
-	apiextensionsv1.Hooks
-	schedulingv1.Hooks
-	schedulingv1alpha2.Hooks
-	schedulingv1alpha1.Hooks
-	coordinationv1.Hooks
-	coordinationv1beta1.Hooks
-	coordinationv1alpha2.Hooks
-	coordinationv1alpha1.Hooks
-	nodev1.Hooks
-	discoveryv1.Hooks
 	resourcev1.Hooks
-	resourcev1beta2.Hooks
-	resourcev1beta1.Hooks
-	flowcontrolapiserverv1.Hooks
-	flowcontrolapiserverv1beta3.Hooks
-	flowcontrolapiserverv1beta2.Hooks
-	flowcontrolapiserverv1beta1.Hooks
-	internalapiserverv1alpha1.Hooks
 	resourcev1alpha1.Hooks
 	resourcev1alpha2.Hooks
 	resourcev1alpha3.Hooks
+	resourcev1beta1.Hooks
+	resourcev1beta2.Hooks
+	schedulingv1.Hooks
+	schedulingv1alpha1.Hooks
+	schedulingv1alpha2.Hooks
+	storagev1.Hooks
+	storagev1alpha1.Hooks
+	storagev1beta1.Hooks
 	storagemigrationv1alpha1.Hooks
 	storagemigrationv1beta1.Hooks
 }
 
 // Conversions are the hand-written parts of all conversions between versions.
 type Conversions interface {
-	eventsv1.Conversions
 	autoscalingv1.Conversions
-	resourcev1beta2.Conversions
-	resourcev1beta1.Conversions
+	eventsv1.Conversions
 	flowcontrolapiserverv1.Conversions
 	flowcontrolapiserverv1beta3.Conversions
 	resourcev1alpha3.Conversions
+	resourcev1beta1.Conversions
+	resourcev1beta2.Conversions
 }
 
 // New makes the catalog of the usual release, in the order of discovery: the first version of a
@@ -139,94 +139,74 @@ func Edition(release string) (*api.Edition, error) { return releases.History().A
 
 // Of makes the catalog of a release, in the order of New.
 func Of(r *api.Edition, h Hooks, c Conversions) (groups []*api.GroupVersion) {
-	groups = append(groups, corev1.New(h, r))
+	groups = append(groups, admissionregistrationv1.New(h, r))
+	if r.In("1.26", "1.36") {
+		groups = append(groups, admissionregistrationv1alpha1.New(h, r))
+	}
+	if r.In("1.28", "1.36") {
+		groups = append(groups, admissionregistrationv1beta1.New(h, r))
+	}
+	groups = append(groups, apiextensionsv1.New(h, r))
 	groups = append(groups, apiregistrationv1.New(h, r))
 	groups = append(groups, appsv1.New(h, r))
-	groups = append(groups, eventsv1.New(h, c, r))
 	groups = append(groups, authenticationv1.New(h, r))
-	if r.In("1.25", "1.32") {
-		groups = append(groups, authenticationv1beta1.New(h, r))
-	}
 	if r.In("1.25", "1.31") {
 		groups = append(groups, authenticationv1alpha1.New(h, r))
 	}
+	if r.In("1.25", "1.32") {
+		groups = append(groups, authenticationv1beta1.New(h, r))
+	}
 	groups = append(groups, authorizationv1.New(h, r))
-	groups = append(groups, autoscalingv2.New(h, r))
 	groups = append(groups, autoscalingv1.New(h, c, r))
+	groups = append(groups, autoscalingv2.New(h, r))
 	if r.In("1.25", "1.25") {
 		groups = append(groups, autoscalingv2beta2.New(h, r))
 	}
 	groups = append(groups, batchv1.New(h, r))
 	groups = append(groups, certificatesv1.New(h, r))
-	if r.In("1.33", "1.36") {
-		groups = append(groups, certificatesv1beta1.New(h, r))
-	}
 	if r.In("1.27", "1.36") {
 		groups = append(groups, certificatesv1alpha1.New(h, r))
 	}
-	groups = append(groups, networkingv1.New(h, r))
-	if r.In("1.31", "1.36") {
-		groups = append(groups, networkingv1beta1.New(h, r))
-	}
-	if r.In("1.25", "1.30") {
-		groups = append(groups, networkingv1alpha1.New(h, r))
-	}
-	groups = append(groups, policyv1.New(h, r))
-	groups = append(groups, rbacauthorizationv1.New(h, r))
-	groups = append(groups, storagev1.New(h, r))
-	if r.In("1.25", "1.26") || r.In("1.31", "1.36") {
-		groups = append(groups, storagev1beta1.New(h, r))
-	}
-	if r.In("1.29", "1.34") {
-		groups = append(groups, storagev1alpha1.New(h, r))
-	}
-	groups = append(groups, admissionregistrationv1.New(h, r))
-	if r.In("1.28", "1.36") {
-		groups = append(groups, admissionregistrationv1beta1.New(h, r))
-	}
-	if r.In("1.26", "1.36") {
-		groups = append(groups, admissionregistrationv1alpha1.New(h, r))
-	}
-	groups = append(groups, apiextensionsv1.New(h, r))
-	groups = append(groups, schedulingv1.New(h, r))
-	if r.In("1.36", "1.36") {
-		groups = append(groups, schedulingv1alpha2.New(h, r))
-	}
-	if r.In("1.35", "1.35") {
-		groups = append(groups, schedulingv1alpha1.New(h, r))
+	if r.In("1.33", "1.36") {
+		groups = append(groups, certificatesv1beta1.New(h, r))
 	}
 	groups = append(groups, coordinationv1.New(h, r))
-	if r.In("1.33", "1.36") {
-		groups = append(groups, coordinationv1beta1.New(h, r))
+	if r.In("1.31", "1.31") {
+		groups = append(groups, coordinationv1alpha1.New(h, r))
 	}
 	if r.In("1.32", "1.36") {
 		groups = append(groups, coordinationv1alpha2.New(h, r))
 	}
-	if r.In("1.31", "1.31") {
-		groups = append(groups, coordinationv1alpha1.New(h, r))
-	}
-	groups = append(groups, nodev1.New(h, r))
-	groups = append(groups, discoveryv1.New(h, r))
-	if r.In("1.34", "1.36") {
-		groups = append(groups, resourcev1.New(h, r))
-	}
 	if r.In("1.33", "1.36") {
-		groups = append(groups, resourcev1beta2.New(h, c, r))
+		groups = append(groups, coordinationv1beta1.New(h, r))
 	}
-	if r.In("1.32", "1.36") {
-		groups = append(groups, resourcev1beta1.New(h, c, r))
-	}
+	groups = append(groups, corev1.New(h, r))
+	groups = append(groups, discoveryv1.New(h, r))
+	groups = append(groups, eventsv1.New(h, c, r))
 	groups = append(groups, flowcontrolapiserverv1.New(h, c, r))
-	if r.In("1.25", "1.31") {
-		groups = append(groups, flowcontrolapiserverv1beta3.New(h, c, r))
+	if r.In("1.25", "1.25") {
+		groups = append(groups, flowcontrolapiserverv1beta1.New(h, r))
 	}
 	if r.In("1.25", "1.28") {
 		groups = append(groups, flowcontrolapiserverv1beta2.New(h, r))
 	}
-	if r.In("1.25", "1.25") {
-		groups = append(groups, flowcontrolapiserverv1beta1.New(h, r))
+	if r.In("1.25", "1.31") {
+		groups = append(groups, flowcontrolapiserverv1beta3.New(h, c, r))
 	}
 	groups = append(groups, internalapiserverv1alpha1.New(h, r))
+	groups = append(groups, networkingv1.New(h, r))
+	if r.In("1.25", "1.30") {
+		groups = append(groups, networkingv1alpha1.New(h, r))
+	}
+	if r.In("1.31", "1.36") {
+		groups = append(groups, networkingv1beta1.New(h, r))
+	}
+	groups = append(groups, nodev1.New(h, r))
+	groups = append(groups, policyv1.New(h, r))
+	groups = append(groups, rbacauthorizationv1.New(h, r))
+	if r.In("1.34", "1.36") {
+		groups = append(groups, resourcev1.New(h, r))
+	}
 	if r.In("1.26", "1.26") {
 		groups = append(groups, resourcev1alpha1.New(h, r))
 	}
@@ -235,6 +215,26 @@ func Of(r *api.Edition, h Hooks, c Conversions) (groups []*api.GroupVersion) {
 	}
 	if r.In("1.31", "1.36") {
 		groups = append(groups, resourcev1alpha3.New(h, c, r))
+	}
+	if r.In("1.32", "1.36") {
+		groups = append(groups, resourcev1beta1.New(h, c, r))
+	}
+	if r.In("1.33", "1.36") {
+		groups = append(groups, resourcev1beta2.New(h, c, r))
+	}
+	groups = append(groups, schedulingv1.New(h, r))
+	if r.In("1.35", "1.35") {
+		groups = append(groups, schedulingv1alpha1.New(h, r))
+	}
+	if r.In("1.36", "1.36") {
+		groups = append(groups, schedulingv1alpha2.New(h, r))
+	}
+	groups = append(groups, storagev1.New(h, r))
+	if r.In("1.29", "1.34") {
+		groups = append(groups, storagev1alpha1.New(h, r))
+	}
+	if r.In("1.25", "1.26") || r.In("1.31", "1.36") {
+		groups = append(groups, storagev1beta1.New(h, r))
 	}
 	if r.In("1.30", "1.34") {
 		groups = append(groups, storagemigrationv1alpha1.New(h, r))
@@ -250,53 +250,53 @@ func Of(r *api.Edition, h Hooks, c Conversions) (groups []*api.GroupVersion) {
 func Tables() map[string]*schema.Table {
 	return map[string]*schema.Table{
 		"meta/v1":                        &metav1.Table,
-		"core/v1":                        &corev1.Table,
+		"admissionregistration/v1":       &admissionregistrationv1.Table,
+		"admissionregistration/v1alpha1": &admissionregistrationv1alpha1.Table,
+		"admissionregistration/v1beta1":  &admissionregistrationv1beta1.Table,
+		"apiextensions/v1":               &apiextensionsv1.Table,
 		"apiregistration/v1":             &apiregistrationv1.Table,
 		"apps/v1":                        &appsv1.Table,
-		"events/v1":                      &eventsv1.Table,
 		"authentication/v1":              &authenticationv1.Table,
-		"authentication/v1beta1":         &authenticationv1beta1.Table,
 		"authentication/v1alpha1":        &authenticationv1alpha1.Table,
+		"authentication/v1beta1":         &authenticationv1beta1.Table,
 		"authorization/v1":               &authorizationv1.Table,
-		"autoscaling/v2":                 &autoscalingv2.Table,
 		"autoscaling/v1":                 &autoscalingv1.Table,
+		"autoscaling/v2":                 &autoscalingv2.Table,
 		"autoscaling/v2beta2":            &autoscalingv2beta2.Table,
 		"batch/v1":                       &batchv1.Table,
 		"certificates/v1":                &certificatesv1.Table,
-		"certificates/v1beta1":           &certificatesv1beta1.Table,
 		"certificates/v1alpha1":          &certificatesv1alpha1.Table,
+		"certificates/v1beta1":           &certificatesv1beta1.Table,
+		"coordination/v1":                &coordinationv1.Table,
+		"coordination/v1alpha1":          &coordinationv1alpha1.Table,
+		"coordination/v1alpha2":          &coordinationv1alpha2.Table,
+		"coordination/v1beta1":           &coordinationv1beta1.Table,
+		"core/v1":                        &corev1.Table,
+		"discovery/v1":                   &discoveryv1.Table,
+		"events/v1":                      &eventsv1.Table,
+		"flowcontrol.apiserver/v1":       &flowcontrolapiserverv1.Table,
+		"flowcontrol.apiserver/v1beta1":  &flowcontrolapiserverv1beta1.Table,
+		"flowcontrol.apiserver/v1beta2":  &flowcontrolapiserverv1beta2.Table,
+		"flowcontrol.apiserver/v1beta3":  &flowcontrolapiserverv1beta3.Table,
+		"internal.apiserver/v1alpha1":    &internalapiserverv1alpha1.Table,
 		"networking/v1":                  &networkingv1.Table,
-		"networking/v1beta1":             &networkingv1beta1.Table,
 		"networking/v1alpha1":            &networkingv1alpha1.Table,
+		"networking/v1beta1":             &networkingv1beta1.Table,
+		"node/v1":                        &nodev1.Table,
 		"policy/v1":                      &policyv1.Table,
 		"rbac.authorization/v1":          &rbacauthorizationv1.Table,
-		"storage/v1":                     &storagev1.Table,
-		"storage/v1beta1":                &storagev1beta1.Table,
-		"storage/v1alpha1":               &storagev1alpha1.Table,
-		"admissionregistration/v1":       &admissionregistrationv1.Table,
-		"admissionregistration/v1beta1":  &admissionregistrationv1beta1.Table,
-		"admissionregistration/v1alpha1": &admissionregistrationv1alpha1.Table,
-		"apiextensions/v1":               &apiextensionsv1.Table,
-		"scheduling/v1":                  &schedulingv1.Table,
-		"scheduling/v1alpha2":            &schedulingv1alpha2.Table,
-		"scheduling/v1alpha1":            &schedulingv1alpha1.Table,
-		"coordination/v1":                &coordinationv1.Table,
-		"coordination/v1beta1":           &coordinationv1beta1.Table,
-		"coordination/v1alpha2":          &coordinationv1alpha2.Table,
-		"coordination/v1alpha1":          &coordinationv1alpha1.Table,
-		"node/v1":                        &nodev1.Table,
-		"discovery/v1":                   &discoveryv1.Table,
 		"resource/v1":                    &resourcev1.Table,
-		"resource/v1beta2":               &resourcev1beta2.Table,
-		"resource/v1beta1":               &resourcev1beta1.Table,
-		"flowcontrol.apiserver/v1":       &flowcontrolapiserverv1.Table,
-		"flowcontrol.apiserver/v1beta3":  &flowcontrolapiserverv1beta3.Table,
-		"flowcontrol.apiserver/v1beta2":  &flowcontrolapiserverv1beta2.Table,
-		"flowcontrol.apiserver/v1beta1":  &flowcontrolapiserverv1beta1.Table,
-		"internal.apiserver/v1alpha1":    &internalapiserverv1alpha1.Table,
 		"resource/v1alpha1":              &resourcev1alpha1.Table,
 		"resource/v1alpha2":              &resourcev1alpha2.Table,
 		"resource/v1alpha3":              &resourcev1alpha3.Table,
+		"resource/v1beta1":               &resourcev1beta1.Table,
+		"resource/v1beta2":               &resourcev1beta2.Table,
+		"scheduling/v1":                  &schedulingv1.Table,
+		"scheduling/v1alpha1":            &schedulingv1alpha1.Table,
+		"scheduling/v1alpha2":            &schedulingv1alpha2.Table,
+		"storage/v1":                     &storagev1.Table,
+		"storage/v1alpha1":               &storagev1alpha1.Table,
+		"storage/v1beta1":                &storagev1beta1.Table,
 		"storagemigration/v1alpha1":      &storagemigrationv1alpha1.Table,
 		"storagemigration/v1beta1":       &storagemigrationv1beta1.Table,
 	}

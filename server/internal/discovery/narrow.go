@@ -2,8 +2,6 @@ package discovery
 
 import (
 	"bytes"
-	"crypto/sha512"
-	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,8 +90,7 @@ func narrowedDocument(doc api.Document, off func(path string) bool) (api.Documen
 		}
 		doc.Binary = api.Pack(string(text))
 	}
-	sum := sha512.Sum512(less)
-	doc.Hash = strings.ToUpper(hex.EncodeToString(sum[:]))
+	doc.Hash = api.HashOf(less)
 	return doc, nil
 }
 

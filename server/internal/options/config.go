@@ -3,7 +3,8 @@ package options
 // Config turns features, versions and resources on and off.
 type Config struct {
 	// RuntimeConfig turns group versions and resources on and off, see
-	// ParseRuntimeConfig: "batch/v1=false", "api/alpha". Alpha versions are off.
+	// ParseRuntimeConfig: "batch/v1=false", "api/alpha". Alpha versions, and
+	// beta versions that came after 1.24, are off.
 	RuntimeConfig []string
 	// FeatureGates turns features on and off, see Parse: "APIListChunking=false".
 	FeatureGates []string

@@ -17,7 +17,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 		Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
 		Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",
 			ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerToV2},
-			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerFromV2}},
+			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV2HorizontalPodAutoscalerToV1}},
 		Subresources: []api.Subresource{
 			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Table: gv.Table, Type: gv.Table.Root("HorizontalPodAutoscaler")},
 		},

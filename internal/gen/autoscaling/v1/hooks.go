@@ -17,8 +17,8 @@ type Hooks interface {
 type Conversions interface {
 	// AutoscalingV1HorizontalPodAutoscalerToV2 sets in to, of autoscaling/v2, what from has in another form; the other fields are copied.
 	AutoscalingV1HorizontalPodAutoscalerToV2(from, to document.Value)
-	// AutoscalingV1HorizontalPodAutoscalerFromV2 sets in to what from, of autoscaling/v2, has in another form; the other fields are copied.
-	AutoscalingV1HorizontalPodAutoscalerFromV2(from, to document.Value)
+	// AutoscalingV2HorizontalPodAutoscalerToV1 sets in to what from, of autoscaling/v2, has in another form; the other fields are copied.
+	AutoscalingV2HorizontalPodAutoscalerToV1(from, to document.Value)
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -17,7 +17,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 		Hooks:    &api.Hooks{Validate: h.ValidateEventInEventsV1},
 		Conversion: &api.Conversion{Group: "", Version: "v1", Plural: "events",
 			ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "eventTime"}, {Name: "series"}, {Name: "reportingInstance"}, {Name: "action"}, {Name: "reason"}, {Name: "related"}, {Name: "type"}}, Hook: c.EventsV1EventToCoreV1},
-			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "reason"}, {Name: "type"}, {Name: "eventTime"}, {Name: "series"}, {Name: "action"}, {Name: "related"}, {Name: "reportingInstance"}}, Hook: c.EventsV1EventFromCoreV1}},
+			FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "reason"}, {Name: "type"}, {Name: "eventTime"}, {Name: "series"}, {Name: "action"}, {Name: "related"}, {Name: "reportingInstance"}}, Hook: c.CoreV1EventToEventsV1}},
 		Selectable: []api.Selectable{
 			{Name: "reason", Path: []string{"reason"}},
 			{Name: "regarding.apiVersion", AliasOf: "involvedObject.apiVersion"},

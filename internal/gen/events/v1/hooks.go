@@ -18,8 +18,8 @@ type Hooks interface {
 type Conversions interface {
 	// EventsV1EventToCoreV1 sets in to, of core/v1, what from has in another form; the other fields are copied.
 	EventsV1EventToCoreV1(from, to document.Value)
-	// EventsV1EventFromCoreV1 sets in to what from, of core/v1, has in another form; the other fields are copied.
-	EventsV1EventFromCoreV1(from, to document.Value)
+	// CoreV1EventToEventsV1 sets in to what from, of core/v1, has in another form; the other fields are copied.
+	CoreV1EventToEventsV1(from, to document.Value)
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -77,7 +77,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 			},
@@ -91,7 +91,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 			},

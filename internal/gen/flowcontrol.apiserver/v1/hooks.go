@@ -22,8 +22,8 @@ type Hooks interface {
 type Conversions interface {
 	// FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2 sets in to, of flowcontrol.apiserver/v1beta2, what from has in another form; the other fields are copied.
 	FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2(from, to document.Value)
-	// FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2 sets in to what from, of flowcontrol.apiserver/v1beta2, has in another form; the other fields are copied.
-	FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2(from, to document.Value)
+	// FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1 sets in to what from, of flowcontrol.apiserver/v1beta2, has in another form; the other fields are copied.
+	FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

@@ -104,7 +104,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.29", RemovedIn: "1.32", Replacement: "flowcontrol.apiserver.k8s.io/v1.PriorityLevelConfiguration"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1beta3}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 			},
@@ -119,7 +119,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.29", RemovedIn: "1.32", Replacement: ""},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "type"}, {Name: "limited", Below: []api.Copy{{Name: "limitResponse"}, {Name: "lendablePercent"}, {Name: "borrowingLimitPercent"}}}, {Name: "exempt"}}}, {Name: "status"}}, Hook: c.FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1beta3}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", Kind: "PriorityLevelConfiguration", Table: gv.Table, Type: gv.Table.Root("PriorityLevelConfiguration")},
 			},

@@ -17,8 +17,8 @@ type Hooks interface {
 type Conversions interface {
 	// ResourceV1alpha3ResourceSliceToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
 	ResourceV1alpha3ResourceSliceToV1beta1(from, to document.Value)
-	// ResourceV1alpha3ResourceSliceFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1alpha3ResourceSliceFromV1beta1(from, to document.Value)
+	// ResourceV1beta1ResourceSliceToV1alpha3 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceSliceToV1alpha3(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

@@ -71,7 +71,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta2", Plural: "resourceclaims",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToV1beta2},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimFromV1beta2}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta2ResourceClaimToV1beta1}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
 			},
@@ -86,7 +86,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1", Plural: "resourceclaims",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToV1},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimFromV1}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1ResourceClaimToV1beta1}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
 			},
@@ -113,7 +113,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta2", Plural: "resourceclaimtemplates",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateToV1beta2},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateFromV1beta2}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta2ResourceClaimTemplateToV1beta1}},
 		})
 	}
 	if r.In("1.35", "1.36") {
@@ -124,7 +124,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1", Plural: "resourceclaimtemplates",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateToV1},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateFromV1}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1ResourceClaimTemplateToV1beta1}},
 		})
 	}
 	if r.In("1.32", "1.33") {
@@ -156,7 +156,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta2", Plural: "resourceslices",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceToV1beta2},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceFromV1beta2}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta2ResourceSliceToV1beta1}},
 			Selectable: []api.Selectable{
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 				{Name: "spec.driver", Path: []string{"spec", "driver"}},
@@ -171,7 +171,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1", Plural: "resourceslices",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceToV1},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceFromV1}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1ResourceSliceToV1beta1}},
 			Selectable: []api.Selectable{
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 				{Name: "spec.driver", Path: []string{"spec", "driver"}},

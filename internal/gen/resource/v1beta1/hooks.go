@@ -17,28 +17,28 @@ type Hooks interface {
 type Conversions interface {
 	// ResourceV1beta1ResourceClaimToV1beta2 sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
 	ResourceV1beta1ResourceClaimToV1beta2(from, to document.Value)
-	// ResourceV1beta1ResourceClaimFromV1beta2 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimFromV1beta2(from, to document.Value)
+	// ResourceV1beta2ResourceClaimToV1beta1 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
+	ResourceV1beta2ResourceClaimToV1beta1(from, to document.Value)
 	// ResourceV1beta1ResourceClaimTemplateToV1beta2 sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
 	ResourceV1beta1ResourceClaimTemplateToV1beta2(from, to document.Value)
-	// ResourceV1beta1ResourceClaimTemplateFromV1beta2 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimTemplateFromV1beta2(from, to document.Value)
+	// ResourceV1beta2ResourceClaimTemplateToV1beta1 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
+	ResourceV1beta2ResourceClaimTemplateToV1beta1(from, to document.Value)
 	// ResourceV1beta1ResourceSliceToV1beta2 sets in to, of resource/v1beta2, what from has in another form; the other fields are copied.
 	ResourceV1beta1ResourceSliceToV1beta2(from, to document.Value)
-	// ResourceV1beta1ResourceSliceFromV1beta2 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceSliceFromV1beta2(from, to document.Value)
+	// ResourceV1beta2ResourceSliceToV1beta1 sets in to what from, of resource/v1beta2, has in another form; the other fields are copied.
+	ResourceV1beta2ResourceSliceToV1beta1(from, to document.Value)
 	// ResourceV1beta1ResourceClaimToV1 sets in to, of resource/v1, what from has in another form; the other fields are copied.
 	ResourceV1beta1ResourceClaimToV1(from, to document.Value)
-	// ResourceV1beta1ResourceClaimFromV1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimFromV1(from, to document.Value)
+	// ResourceV1ResourceClaimToV1beta1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
+	ResourceV1ResourceClaimToV1beta1(from, to document.Value)
 	// ResourceV1beta1ResourceClaimTemplateToV1 sets in to, of resource/v1, what from has in another form; the other fields are copied.
 	ResourceV1beta1ResourceClaimTemplateToV1(from, to document.Value)
-	// ResourceV1beta1ResourceClaimTemplateFromV1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceClaimTemplateFromV1(from, to document.Value)
+	// ResourceV1ResourceClaimTemplateToV1beta1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
+	ResourceV1ResourceClaimTemplateToV1beta1(from, to document.Value)
 	// ResourceV1beta1ResourceSliceToV1 sets in to, of resource/v1, what from has in another form; the other fields are copied.
 	ResourceV1beta1ResourceSliceToV1(from, to document.Value)
-	// ResourceV1beta1ResourceSliceFromV1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
-	ResourceV1beta1ResourceSliceFromV1(from, to document.Value)
+	// ResourceV1ResourceSliceToV1beta1 sets in to what from, of resource/v1, has in another form; the other fields are copied.
+	ResourceV1ResourceSliceToV1beta1(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

@@ -66,7 +66,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta1", Plural: "resourceclaims",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta2ResourceClaimToV1beta1},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta2ResourceClaimFromV1beta1}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToV1beta2}},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta2", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
 			},
@@ -111,7 +111,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta1", Plural: "resourceclaimtemplates",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta2ResourceClaimTemplateToV1beta1},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta2ResourceClaimTemplateFromV1beta1}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}}}}, Hook: c.ResourceV1beta1ResourceClaimTemplateToV1beta2}},
 		})
 	}
 	if r.In("1.34", "1.34") {
@@ -144,7 +144,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta1", Plural: "resourceslices",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta2ResourceSliceToV1beta1},
-				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta2ResourceSliceFromV1beta1}},
+				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "driver"}, {Name: "pool"}, {Name: "nodeName"}, {Name: "nodeSelector"}, {Name: "allNodes"}, {Name: "devices", Each: true, Below: []api.Copy{{Name: "name"}}}, {Name: "perDeviceNodeSelection"}, {Name: "sharedCounters"}}}}, Hook: c.ResourceV1beta1ResourceSliceToV1beta2}},
 			Selectable: []api.Selectable{
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 				{Name: "spec.driver", Path: []string{"spec", "driver"}},

@@ -17,16 +17,16 @@ type Hooks interface {
 type Conversions interface {
 	// ResourceV1beta2ResourceClaimToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
 	ResourceV1beta2ResourceClaimToV1beta1(from, to document.Value)
-	// ResourceV1beta2ResourceClaimFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1beta2ResourceClaimFromV1beta1(from, to document.Value)
+	// ResourceV1beta1ResourceClaimToV1beta2 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimToV1beta2(from, to document.Value)
 	// ResourceV1beta2ResourceClaimTemplateToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
 	ResourceV1beta2ResourceClaimTemplateToV1beta1(from, to document.Value)
-	// ResourceV1beta2ResourceClaimTemplateFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1beta2ResourceClaimTemplateFromV1beta1(from, to document.Value)
+	// ResourceV1beta1ResourceClaimTemplateToV1beta2 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceClaimTemplateToV1beta2(from, to document.Value)
 	// ResourceV1beta2ResourceSliceToV1beta1 sets in to, of resource/v1beta1, what from has in another form; the other fields are copied.
 	ResourceV1beta2ResourceSliceToV1beta1(from, to document.Value)
-	// ResourceV1beta2ResourceSliceFromV1beta1 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
-	ResourceV1beta2ResourceSliceFromV1beta1(from, to document.Value)
+	// ResourceV1beta1ResourceSliceToV1beta2 sets in to what from, of resource/v1beta1, has in another form; the other fields are copied.
+	ResourceV1beta1ResourceSliceToV1beta2(from, to document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

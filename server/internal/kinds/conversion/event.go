@@ -18,8 +18,8 @@ func (Hooks) EventsV1EventToCoreV1(from, to document.Value) {
 	to.DropZeros()
 }
 
-// EventsV1EventFromCoreV1 does the opposite.
-func (Hooks) EventsV1EventFromCoreV1(from, to document.Value) {
+// CoreV1EventToEventsV1 does the opposite.
+func (Hooks) CoreV1EventToEventsV1(from, to document.Value) {
 	for _, f := range eventFields {
 		if v := from.Get(f.core); v.Exists() {
 			to.Put(f.events, v)

@@ -16,9 +16,9 @@ const (
 	behaviorAnnotation       = annotationPrefix + "behavior"
 )
 
-// AutoscalingV1HorizontalPodAutoscalerFromV2 shows a target of processor use as v1's
+// AutoscalingV2HorizontalPodAutoscalerToV1 shows a target of processor use as v1's
 // one field for it. The rest goes into annotations.
-func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromV2(from, to document.Value) {
+func (Hooks) AutoscalingV2HorizontalPodAutoscalerToV1(from, to document.Value) {
 	spec, status := from.Get("spec"), from.Get("status")
 	keep := func(name string, text []byte) {
 		to.SetObject("metadata").SetObject("annotations").SetString(name, string(text))

@@ -31,9 +31,9 @@ func (h Hooks) FlowcontrolApiserverV1PriorityLevelConfigurationToV1beta2(from, t
 	h.FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2(from, to)
 }
 
-// FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2 does the opposite.
-func (h Hooks) FlowcontrolApiserverV1PriorityLevelConfigurationFromV1beta2(from, to document.Value) {
-	h.FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2(from, to)
+// FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1 does the opposite.
+func (h Hooks) FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1(from, to document.Value) {
+	h.FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1beta3(from, to)
 	if n, ok := from.At("spec", "limited", storedShares).Int(); ok && n == 0 { // no weight, which only broken objects have
 		to.At("spec", "limited").Remove(laterShares)
 	}
@@ -52,8 +52,8 @@ func (Hooks) FlowcontrolApiserverV1beta3PriorityLevelConfigurationToV1beta2(from
 	}
 }
 
-// FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2 does the opposite.
-func (Hooks) FlowcontrolApiserverV1beta3PriorityLevelConfigurationFromV1beta2(from, to document.Value) {
+// FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1beta3 does the opposite.
+func (Hooks) FlowcontrolApiserverV1beta2PriorityLevelConfigurationToV1beta3(from, to document.Value) {
 	v := from.At("spec", "limited", storedShares)
 	switch {
 	case WithoutShares(from):

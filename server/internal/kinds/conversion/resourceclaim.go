@@ -41,19 +41,9 @@ func (Hooks) ResourceV1beta1ResourceClaimToV1beta2(from, to document.Value) {
 	nest(from.Get("spec"), to.Get("spec"))
 }
 
-// ResourceV1beta1ResourceClaimFromV1beta2 flattens requests.
-func (Hooks) ResourceV1beta1ResourceClaimFromV1beta2(from, to document.Value) {
-	flatten(from.Get("spec"), to.Get("spec"))
-}
-
 // ResourceV1beta2ResourceClaimToV1beta1 flattens requests.
 func (Hooks) ResourceV1beta2ResourceClaimToV1beta1(from, to document.Value) {
 	flatten(from.Get("spec"), to.Get("spec"))
-}
-
-// ResourceV1beta2ResourceClaimFromV1beta1 nests requests.
-func (Hooks) ResourceV1beta2ResourceClaimFromV1beta1(from, to document.Value) {
-	nest(from.Get("spec"), to.Get("spec"))
 }
 
 // ResourceV1beta1ResourceClaimToV1 nests requests.
@@ -61,8 +51,8 @@ func (Hooks) ResourceV1beta1ResourceClaimToV1(from, to document.Value) {
 	nest(from.Get("spec"), to.Get("spec"))
 }
 
-// ResourceV1beta1ResourceClaimFromV1 flattens requests.
-func (Hooks) ResourceV1beta1ResourceClaimFromV1(from, to document.Value) {
+// ResourceV1ResourceClaimToV1beta1 flattens requests.
+func (Hooks) ResourceV1ResourceClaimToV1beta1(from, to document.Value) {
 	flatten(from.Get("spec"), to.Get("spec"))
 }
 
@@ -71,19 +61,9 @@ func (Hooks) ResourceV1beta1ResourceClaimTemplateToV1beta2(from, to document.Val
 	nest(from.At("spec", "spec"), to.At("spec", "spec"))
 }
 
-// ResourceV1beta1ResourceClaimTemplateFromV1beta2 flattens requests.
-func (Hooks) ResourceV1beta1ResourceClaimTemplateFromV1beta2(from, to document.Value) {
-	flatten(from.At("spec", "spec"), to.At("spec", "spec"))
-}
-
 // ResourceV1beta2ResourceClaimTemplateToV1beta1 flattens requests.
 func (Hooks) ResourceV1beta2ResourceClaimTemplateToV1beta1(from, to document.Value) {
 	flatten(from.At("spec", "spec"), to.At("spec", "spec"))
-}
-
-// ResourceV1beta2ResourceClaimTemplateFromV1beta1 nests requests.
-func (Hooks) ResourceV1beta2ResourceClaimTemplateFromV1beta1(from, to document.Value) {
-	nest(from.At("spec", "spec"), to.At("spec", "spec"))
 }
 
 // ResourceV1beta1ResourceClaimTemplateToV1 nests requests.
@@ -91,7 +71,7 @@ func (Hooks) ResourceV1beta1ResourceClaimTemplateToV1(from, to document.Value) {
 	nest(from.At("spec", "spec"), to.At("spec", "spec"))
 }
 
-// ResourceV1beta1ResourceClaimTemplateFromV1 flattens requests.
-func (Hooks) ResourceV1beta1ResourceClaimTemplateFromV1(from, to document.Value) {
+// ResourceV1ResourceClaimTemplateToV1beta1 flattens requests.
+func (Hooks) ResourceV1ResourceClaimTemplateToV1beta1(from, to document.Value) {
 	flatten(from.At("spec", "spec"), to.At("spec", "spec"))
 }

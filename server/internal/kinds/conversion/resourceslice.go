@@ -30,20 +30,14 @@ func wrap(from, to document.Value) {
 // ResourceV1beta1ResourceSliceToV1beta2 unwraps devices.
 func (Hooks) ResourceV1beta1ResourceSliceToV1beta2(from, to document.Value) { unwrap(from, to) }
 
-// ResourceV1beta1ResourceSliceFromV1beta2 wraps devices.
-func (Hooks) ResourceV1beta1ResourceSliceFromV1beta2(from, to document.Value) { wrap(from, to) }
-
 // ResourceV1beta2ResourceSliceToV1beta1 wraps devices.
 func (Hooks) ResourceV1beta2ResourceSliceToV1beta1(from, to document.Value) { wrap(from, to) }
-
-// ResourceV1beta2ResourceSliceFromV1beta1 unwraps devices.
-func (Hooks) ResourceV1beta2ResourceSliceFromV1beta1(from, to document.Value) { unwrap(from, to) }
 
 // ResourceV1beta1ResourceSliceToV1 unwraps devices.
 func (Hooks) ResourceV1beta1ResourceSliceToV1(from, to document.Value) { unwrap(from, to) }
 
-// ResourceV1beta1ResourceSliceFromV1 wraps devices.
-func (Hooks) ResourceV1beta1ResourceSliceFromV1(from, to document.Value) { wrap(from, to) }
+// ResourceV1ResourceSliceToV1beta1 wraps devices.
+func (Hooks) ResourceV1ResourceSliceToV1beta1(from, to document.Value) { wrap(from, to) }
 
 // ResourceV1alpha3ResourceSliceToV1beta1 makes objects of capacities.
 func (Hooks) ResourceV1alpha3ResourceSliceToV1beta1(from, to document.Value) {
@@ -54,8 +48,8 @@ func (Hooks) ResourceV1alpha3ResourceSliceToV1beta1(from, to document.Value) {
 	})
 }
 
-// ResourceV1alpha3ResourceSliceFromV1beta1 makes quantities of capacities.
-func (Hooks) ResourceV1alpha3ResourceSliceFromV1beta1(from, to document.Value) {
+// ResourceV1beta1ResourceSliceToV1alpha3 makes quantities of capacities.
+func (Hooks) ResourceV1beta1ResourceSliceToV1alpha3(from, to document.Value) {
 	eachElement(from.At("spec", "devices"), to.At("spec", "devices"), func(from, to document.Value) {
 		for name, v := range from.At(basic, "capacity").Members() {
 			to.SetObject(basic).SetObject("capacity").Put(name, v.Get("value"))
