@@ -32,6 +32,9 @@ ifeq ($(origin SEED), undefined)
 SEED := $(shell date +%s)
 endif
 N ?= 1000
+# A later release for make differ and make later, and whether make differ mixes servers on one etcd.
+LATER ?=
+MIXED ?=
 # How long make storm draws new rounds, the race detector for the server with RACE=1, and further flags.
 TIME ?= 5m
 RACE ?=
@@ -270,21 +273,20 @@ facts: ## Write what Kubernetes has served in each release from 1.25 on, read fr
 	go run ./tools/facts generator/internal/facts/testdata/releases $(RELEASES)
 
 .PHONY: differ
-differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to kube-apiserver 1.25 and to this server, and list what differs (MIXED=1: to a mix of both kinds on one etcd)
+differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to kube-apiserver 1.25 and to this server, and list what differs (MIXED=1: to a mix of both kinds on one etcd; LATER=1.36.3: to that release and this server as it)
 	go -C tools/differ build -o $(TOOLS)/differ .
+	$(if $(LATER),V=$(LATER) tools/differ/reference/build.sh $(CURDIR)/.tmp/later-$(LATER))
 	@echo "SEED=$(SEED) N=$(N)"
-	$(TOOLS)/differ run $(if $(MIXED),-mixed) -start-reference $(REFERENCE) -start-server $(BIN) -accepted tools/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
+	$(TOOLS)/differ run $(if $(MIXED),-mixed) $(if $(LATER),-release $(basename $(LATER)) -start-reference $(CURDIR)/.tmp/later-$(LATER),-start-reference $(REFERENCE)) -start-server $(BIN) -accepted tools/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
 
 .PHONY: exchange
 exchange: $(REFERENCE)/kube-apiserver ## Exchange the kube-apiservers 1.25 of a cluster on etcd for this server and back while clients use it; UPSTREAM=folder adds controllers
 	cd internal/e2e && CAPSTAN_REFERENCE=$(REFERENCE) CAPSTAN_UPSTREAM=$(UPSTREAM) go test -run TestExchange -v -count 1 -timeout 8m .
 
-LATER ?= 1.36.3
-
 .PHONY: later
 later: $(REFERENCE)/kube-apiserver ## Go on with the etcd of a later kube-apiserver (LATER), as kube-apiserver 1.25 does on a copy of it
-	V=$(LATER) tools/differ/reference/build.sh $(CURDIR)/.tmp/later-$(LATER)
-	cd internal/e2e && CAPSTAN_REFERENCE=$(REFERENCE) CAPSTAN_LATER=$(CURDIR)/.tmp/later-$(LATER) go test -run TestLaterRelease -v -count 1 -timeout 8m .
+	V=$(or $(LATER),1.36.3) tools/differ/reference/build.sh $(CURDIR)/.tmp/later-$(or $(LATER),1.36.3)
+	cd internal/e2e && CAPSTAN_REFERENCE=$(REFERENCE) CAPSTAN_LATER=$(CURDIR)/.tmp/later-$(or $(LATER),1.36.3) go test -run TestLaterRelease -v -count 1 -timeout 8m .
 
 $(REFERENCE)/kube-apiserver:
 	tools/differ/reference/build.sh $(REFERENCE)

@@ -61,7 +61,7 @@ func main() {
 
 type common struct {
 	reference, server, token, serverToken, accepted, out string
-	startReference, startServer, disable                 string
+	startReference, startServer, disable, release        string
 	messages, mixed                                      bool
 	timeout                                              time.Duration
 
@@ -72,6 +72,7 @@ func (c *common) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.reference, "reference", "https://127.0.0.1:21443", "URL of the reference, on loopback")
 	fs.StringVar(&c.startReference, "start-reference", "", "directory of etcd and kube-apiserver (see reference/build.sh): they are started for the run, on free ports, with -token's default")
 	fs.StringVar(&c.startServer, "start-server", "", "path of capstan: it is started for the run, on a free port")
+	fs.StringVar(&c.release, "release", "", "release that a started server is to serve, like 1.36, that of -start-reference; both serve all versions, alpha too")
 	fs.BoolVar(&c.mixed, "mixed", false, "put a further kube-apiserver on one etcd with the started capstan, and draw one of both for each request")
 	fs.StringVar(&c.disable, "disable-admission-plugins", "", "plug-ins that a started reference does without")
 	fs.StringVar(&c.server, "server", "https://127.0.0.1:23443", "URL of the server under test, on loopback")
@@ -86,9 +87,9 @@ func (c *common) flags(fs *flag.FlagSet) {
 // start starts the servers that are to be started. They are stopped by stop, also after an error.
 func (c *common) start(ctx context.Context) error {
 	if c.startReference != "" {
-		var flags []string
+		flags := c.everyVersion()
 		if c.disable != "" {
-			flags = []string{"--disable-admission-plugins", c.disable}
+			flags = append(flags, "--disable-admission-plugins", c.disable)
 		}
 		p, err := start.Reference(ctx, c.startReference, flags...)
 		if err != nil {
@@ -114,7 +115,19 @@ func (c *common) startTested(ctx context.Context) (*start.Process, error) {
 	if c.mixed {
 		return start.Mixed(ctx, c.startReference, c.startServer)
 	}
-	return start.Server(ctx, c.startServer)
+	flags := c.everyVersion()
+	if c.release != "" {
+		flags = append(flags, "--emulated-version", c.release)
+	}
+	return start.Server(ctx, c.startServer, flags...)
+}
+
+// everyVersion are the flags by which a server of a later release serves the versions that are off by default.
+func (c *common) everyVersion() []string {
+	if c.release == "" {
+		return nil
+	}
+	return []string{"--runtime-config", "api/all=true"}
 }
 
 func (c *common) stop() {

@@ -44,7 +44,10 @@ var unstable = map[string]bool{"apiservices.apiregistration.k8s.io": true, "cust
 // farReaching resources affect other scenarios, so that only their unspoiled objects are
 // really written.
 var farReaching = map[string]bool{"mutatingwebhookconfigurations.admissionregistration.k8s.io": true,
-	"validatingwebhookconfigurations.admissionregistration.k8s.io": true, "priorityclasses.scheduling.k8s.io": true}
+	"validatingwebhookconfigurations.admissionregistration.k8s.io": true, "priorityclasses.scheduling.k8s.io": true,
+	"validatingadmissionpolicies.admissionregistration.k8s.io": true, "validatingadmissionpolicybindings.admissionregistration.k8s.io": true,
+	"mutatingadmissionpolicies.admissionregistration.k8s.io": true, "mutatingadmissionpolicybindings.admissionregistration.k8s.io": true,
+	"servicecidrs.networking.k8s.io": true}
 
 // existing objects of unstable resources, which requests can address.
 var existing = map[string][]string{"apiservices.apiregistration.k8s.io": {"v1.apps", "v1.batch"},
