@@ -100,6 +100,11 @@ func (e *Edition) In(first, last string) bool {
 	return slices.Index(e.history.All, first) <= at && at <= slices.Index(e.history.All, last)
 }
 
+// Since reports whether the release is a named one or a later one.
+func (e *Edition) Since(release string) bool {
+	return e.In(release, e.history.All[len(e.history.All)-1])
+}
+
 // Documents are the published documents of the release, made of those of the usual one; these in an error.
 func (e *Edition) Documents(usual Documents) (Documents, error) {
 	if e.tables == nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
@@ -25,10 +26,15 @@ type Policy struct {
 	Now func() time.Time
 	// Features reports which features are on. Nil: none of those that are off by default.
 	Features func(name string) bool
+	// Edition is the release whose rules they are. Nil: the oldest one.
+	Edition *api.Edition
 }
 
 // on reports whether a feature that is off by default was turned on.
 func (p Policy) on(feature string) bool { return p.Features != nil && p.Features(feature) }
+
+// since reports whether the rules are those of a release, like "1.28", or of a later one.
+func (p Policy) since(release string) bool { return p.Edition != nil && p.Edition.Since(release) }
 
 // New returns the rules of all kinds.
 func New(now func() time.Time) Policy { return Policy{Now: now} }
