@@ -212,7 +212,7 @@ func (p *presence) properties(n node) node {
 }
 
 // nameLists are the keys of a schema that name its properties.
-var nameLists = []string{"required", "x-cluster-required-published", "x-cluster-required-enforced", "x-cluster-one-of"}
+var nameLists = []string{"required", "x-cluster-required-published", "x-cluster-required-enforced", "x-cluster-one-of", "x-cluster-cause-order"}
 
 // dropNames takes the names of properties that are not there out of the lists of a schema, whose mapping is not that of
 // another document.

@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"iter"
+	"maps"
+	"math"
 	"strconv"
 	"time"
 
@@ -17,14 +20,16 @@ const (
 	// jobTracking is the annotation of jobs whose pods are counted with
 	// finalizers, which all new ones are.
 	jobTracking = "batch." + labelDomain + "/job-tracking"
-	// The labels by which the pods of a job are found.
-	controllerUID = "controller-uid"
-	jobName       = "job-name"
+	// The labels by which the pods of a job are found. The prefixed ones came later.
+	controllerUID         = "controller-uid"
+	jobName               = "job-name"
+	prefixedControllerUID = "batch." + labelDomain + "/" + controllerUID
+	prefixedJobName       = "batch." + labelDomain + "/" + jobName
 )
 
 // DefaultJob sets members that a job has and a template of jobs does not. A job without
 // labels gets those of its template.
-func (Policy) DefaultJob(obj document.Value) {
+func (p Policy) DefaultJob(obj document.Value) {
 	spec := obj.SetObject("spec")
 	if !isSet(spec.Get("parallelism")) {
 		if !isSet(spec.Get("completions")) {
@@ -33,13 +38,27 @@ func (Policy) DefaultJob(obj document.Value) {
 		spec.SetInt("parallelism", 1)
 	}
 	if !isSet(spec.Get("backoffLimit")) {
-		spec.SetInt("backoffLimit", 6)
+		limit := int64(6)
+		if p.since("1.28") && isSet(spec.Get("backoffLimitPerIndex")) {
+			limit = math.MaxInt32
+		}
+		spec.SetInt("backoffLimit", limit)
 	}
 	if !isSet(spec.Get("completionMode")) {
 		spec.SetString("completionMode", "NonIndexed")
 	}
 	if !isSet(spec.Get("suspend")) {
 		spec.SetBool("suspend", false)
+	}
+	if p.on("JobPodReplacementPolicy") && !isSet(spec.Get("podReplacementPolicy")) {
+		when := "TerminatingOrFailed"
+		if isSet(spec.Get("podFailurePolicy")) {
+			when = "Failed"
+		}
+		spec.SetString("podReplacementPolicy", when)
+	}
+	if p.since("1.29") && !isSet(spec.Get("manualSelector")) {
+		spec.SetBool("manualSelector", false)
 	}
 	inheritLabels(obj)
 }
@@ -57,9 +76,11 @@ func inheritLabels(obj document.Value) {
 
 // CreateJob chooses the labels and the selector by which the pods of the job are found,
 // unless its author does.
-func (Policy) CreateJob(obj document.Value) {
+func (p Policy) CreateJob(obj document.Value) {
 	meta, spec := obj.SetObject("metadata"), obj.SetObject("spec")
-	meta.SetObject("annotations").SetString(jobTracking, "")
+	if !p.since("1.28") {
+		meta.SetObject("annotations").SetString(jobTracking, "")
+	}
 	if spec.Get("manualSelector").Bool() {
 		return
 	}
@@ -67,13 +88,17 @@ func (Policy) CreateJob(obj document.Value) {
 	labelled := template.Get("labels").Exists()
 	chosen, wanted := template.SetObject("labels"), spec.SetObject("selector").SetObject("matchLabels")
 	uid := meta.Get("uid").Text()
-	for _, label := range [...][2]string{{controllerUID, uid}, {jobName, meta.Get("name").Text()}} {
-		if !chosen.Get(label[0]).Exists() {
-			chosen.SetString(label[0], label[1])
+	for label, value := range p.jobLabels(meta, true) {
+		if !chosen.Get(label).Exists() {
+			chosen.SetString(label, value)
 		}
 	}
-	if !wanted.Get(controllerUID).Exists() {
-		wanted.SetString(controllerUID, uid)
+	selects := controllerUID
+	if p.since("1.27") {
+		selects = prefixedControllerUID
+	}
+	if !wanted.Get(selects).Exists() {
+		wanted.SetString(selects, uid)
 	}
 	// A name that labels cannot have is reported at the template, and here too when the
 	// job had labels.
@@ -83,13 +108,26 @@ func (Policy) CreateJob(obj document.Value) {
 	}
 }
 
+// jobLabels are the labels of the pods of a job with their values, in the order in which they are checked. prefixed adds
+// those with a prefix, in releases that have them.
+func (p Policy) jobLabels(meta document.Value, prefixed bool) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		uid, name := meta.Get("uid").Text(), meta.Get("name").Text()
+		if yield(controllerUID, uid) && yield(jobName, name) && prefixed && p.since("1.27") {
+			_ = yield(prefixedControllerUID, uid) && yield(prefixedJobName, name)
+		}
+	}
+}
+
 // ValidateJob checks a job, and that the template of its pods is unchanged.
-func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
+func (p Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	template, chosen := spec.Get("template"), spec.Get("selector")
 	if obj != old { // reported only once
-		c.generatedSelector(obj)
+		before := old.At("spec", "template", "metadata", "labels")
+		prefixed := !old.Exists() || before.Get(prefixedJobName).Exists() && before.Get(prefixedControllerUID).Exists()
+		c.generatedSelector(obj, p.jobLabels(obj.Get("metadata"), prefixed))
 	}
 	if !isSet(chosen) {
 		c.Required(member(spec, "selector"), "")
@@ -101,9 +139,13 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	if obj != old {
 		c.indexedHost(obj)
 	}
+	if obj != old {
+		c.jobPolicies(spec)
+	}
 	c.uncountedPods(obj.At("status", "uncountedTerminatedPods"))
 	if old.Exists() {
-		c.jobUpdate(obj, old)
+		p.jobUpdate(&c, obj, old)
+		p.jobStatus(&c, obj, old)
 	}
 	return c.Causes
 }
@@ -137,53 +179,114 @@ func (c *causes) uncountedPods(status document.Value) {
 
 // generatedSelector checks that the author of a job does not choose the labels
 // that the server chooses.
-func (c *causes) generatedSelector(obj document.Value) {
+func (c *causes) generatedSelector(obj document.Value, chosen iter.Seq2[string, string]) {
 	spec := obj.Get("spec")
-	chosen := spec.Get("selector")
-	if spec.Get("manualSelector").Bool() || !isSet(chosen) {
+	query := spec.Get("selector")
+	if spec.Get("manualSelector").Bool() || !isSet(query) {
 		return
 	}
 	field := member(spec, "template", "metadata", "labels")
 	template := spec.At("template", "metadata", "labels")
-	expected := labels.Set{controllerUID: obj.At("metadata", "uid").Text(), jobName: obj.At("metadata", "name").Text()}
-	for _, name := range [...]string{controllerUID, jobName} {
+	last := ""
+	for name, value := range chosen {
 		have := template.Get(name)
 		if !have.Exists() {
-			c.Required(field+"["+name+"]", "must be '"+expected[name]+"'")
-		} else if have.Text() != expected[name] {
-			c.InvalidAt(field+"["+name+"]", template, "must be '"+expected[name]+"'")
+			c.Required(field+"["+name+"]", "must be '"+value+"'")
+		} else if have.Text() != value {
+			c.InvalidAt(field+"["+name+"]", template, "must be '"+value+"'")
 		}
+		last = name
 	}
-	if parsed, err := selector.Checked(chosen); err == nil && !parsed.Matches(expected) {
+	if parsed, err := selector.Checked(query); err == nil && !parsed.Matches(labels.Set(maps.Collect(chosen))) {
 		before := len(c.Causes)
-		c.Invalid(chosen, "`selector` not auto-generated")
-		c.PlaceAt(before, field+"["+jobName+"]")
+		c.Invalid(query, "`selector` not auto-generated")
+		c.PlaceAt(before, field+"["+last+"]")
 	}
 }
 
 // jobUpdate checks the immutable members, and those that may change only while nothing
 // has started.
-func (c *causes) jobUpdate(obj, old document.Value) {
+func (p Policy) jobUpdate(c *causes, obj, old document.Value) {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	annotations := obj.At("metadata", "annotations")
-	if annotations.Get(jobTracking).Exists() && !old.At("metadata", "annotations", jobTracking).Exists() {
+	if !p.since("1.28") && annotations.Get(jobTracking).Exists() && !old.At("metadata", "annotations", jobTracking).Exists() {
 		c.Forbidden(key(annotations, jobTracking), "cannot add this annotation")
 	}
-	c.unchanged(spec, before, "completions")
-	c.unchanged(spec, before, "selector")
-	waits := before.Get("suspend").Bool() && !isSet(old.At("status", "startTime"))
-	if !waits || !sameTemplate(spec.Get("template"), before.Get("template")) {
-		c.unchanged(spec, before, "template")
+	if completions := spec.Get("completions"); !p.since("1.27") || !spec.Get("completionMode").Equals("Indexed") {
+		c.unchanged(spec, before, "completions")
+	} else if isSet(completions) && !document.Equal(completions, before.Get("completions")) && number(completions) != number(spec.Get("parallelism")) {
+		c.Invalid(completions, "can only be modified in tandem with spec.parallelism")
 	}
+	c.unchanged(spec, before, "selector")
+	p.jobTemplate(c, obj, old)
 	c.unchanged(spec, before, "completionMode")
+	c.unchanged(spec, before, "podFailurePolicy")
+	if p.since("1.28") {
+		c.unchanged(spec, before, "backoffLimitPerIndex")
+	}
+	if p.since("1.30") {
+		c.unchanged(spec, before, "managedBy")
+		c.unchanged(spec, before, "successPolicy")
+	}
 }
+
+// jobTemplate checks what of the template has changed: the places where its pods may run while the job waits, and from 1.36
+// their resources.
+func (p Policy) jobTemplate(c *causes, obj, old document.Value) {
+	spec, before := obj.Get("spec"), old.Get("spec")
+	suspended := before.Get("suspend").Bool()
+	waits := suspended && !isSet(old.At("status", "startTime"))
+	idle := suspended && number(old.At("status", "active")) == 0 &&
+		(waits || conditionIs(old.At("status", "conditions"), "Suspended", "True"))
+	if p.on("MutableSchedulingDirectivesForSuspendedJobs") {
+		waits = idle
+	}
+	template, unchanged := spec.Get("template"), before.Get("template")
+	if !suspended || !idle || !p.on("MutablePodResourcesForSuspendedJobs") {
+		if !waits || !sameTemplate(template, unchanged) {
+			c.unchanged(spec, before, "template")
+		}
+		return
+	}
+	// Labels and annotations are compared as little as the resources are.
+	if !sameButResources(template.Get("spec"), unchanged.Get("spec"), waits) {
+		c.InvalidAt(member(template, "spec"), template.Get("spec"), "field is immutable")
+	}
+}
+
+// scheduling are the members of a pod's specification that say where the pod runs; of affinity only the part about nodes does.
+var scheduling = []string{"nodeSelector", "tolerations", "affinity", "schedulingGates"}
 
 // sameTemplate reports whether two templates are equal except for scheduling, labels and
 // annotations.
 func sameTemplate(a, b document.Value) bool {
 	return sameBut(a.Get("metadata"), b.Get("metadata"), "labels", "annotations") &&
-		sameBut(a.Get("spec"), b.Get("spec"), "nodeSelector", "tolerations", "affinity") &&
+		sameBut(a.Get("spec"), b.Get("spec"), scheduling...) &&
 		sameBut(a.At("spec", "affinity"), b.At("spec", "affinity"), "nodeAffinity")
+}
+
+// sameButResources reports whether two specifications of pods are equal except for the resources of their containers, and
+// for scheduling if that is movable.
+func sameButResources(a, b document.Value, movable bool) bool {
+	changing := []string{"containers", "initContainers"}
+	if movable {
+		changing = append(changing, scheduling...)
+		if !sameBut(a.Get("affinity"), b.Get("affinity"), "nodeAffinity") {
+			return false
+		}
+	}
+	for _, list := range changing[:2] {
+		one, other := a.Get(list), b.Get(list)
+		if one.Len() != other.Len() {
+			return false
+		}
+		for i, container := range one.Elements() {
+			if !sameBut(container, other.Index(i), "resources") {
+				return false
+			}
+		}
+	}
+	return sameBut(a, b, changing...)
 }
 
 // unchanged checks that a member has not changed.
