@@ -31,6 +31,8 @@ func (g CoreV1) ConfigMaps(namespace string) *client.Resource[*corev1.ConfigMap]
 }
 
 // Endpoints gives the objects of kind Endpoints in a namespace, "" for all.
+//
+// Deprecated: since 1.33, use discovery.k8s.io/v1.EndpointSlice.
 func (g CoreV1) Endpoints(namespace string) *client.Resource[*corev1.Endpoints] {
 	return client.NewResource[*corev1.Endpoints](g.rest, client.Row{Prefix: "/api/v1", Plural: "endpoints", Namespaced: true}, namespace)
 }

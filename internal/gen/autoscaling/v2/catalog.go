@@ -12,24 +12,47 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v2", GroupPriority: 17500, VersionPriority: 30,
 		Table: r.Table("autoscaling/v2", &Table), Defaults: defaults(h)}
 	gv.Validation = validation(h)
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: gv.Table.Root("HorizontalPodAutoscaler"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: gv.Table.FormOf("HorizontalPodAutoscaler"), StorageVersionHash: "oQlkt7f5j/A=",
-		HasStatus: true,
-		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
-		Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the horizontal pod autoscaler.", Path: ".metadata.name"},
-			{Name: "Reference", Type: "string", Description: "Workload that is scaled.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "self.spec.scaleTargetRef.kind + \"/\" + self.spec.scaleTargetRef.name").Show},
-			{Name: "Targets", Type: "string", Description: "Measurements and what is aimed at, for the first two of them.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "cel.bind(shown, self.spec.metrics.transformList(i, m, i < 2, cel.bind(now, m.type == \"External\" ? self.status.currentMetrics[?i].?external.?current : m.type == \"Pods\" ? self.status.currentMetrics[?i].?pods.?current : m.type == \"Object\" ? self.status.currentMetrics[?i].?object.?current : m.type == \"Resource\" ? self.status.currentMetrics[?i].?resource.?current : self.status.currentMetrics[?i].?containerResource.?current, cel.bind(target, m.type == \"External\" ? m.external.target : m.type == \"Pods\" ? m.pods.target : m.type == \"Object\" ? m.object.target : m.type == \"Resource\" ? m.resource.target : m.containerResource.target, cel.bind(average, has(target.averageValue), !(m.type in [\"External\", \"Pods\", \"Object\", \"Resource\", \"ContainerResource\"]) ? \"<unknown type>\" : m.type.endsWith(\"Resource\") && !average ? now.?averageUtilization.optMap(n, string(n) + \"%\").orValue(\"<unknown>\") + \"/\" + (has(target.averageUtilization) ? string(target.averageUtilization) + \"%\" : \"<auto>\") : average || m.type == \"Pods\" ? now.optMap(n, n.?averageValue.orValue(\"0\")).orValue(\"<unknown>\") + \"/\" + (average ? target.averageValue : \"0\") + (m.type in [\"External\", \"Object\"] ? \" (avg)\" : \"\") : now.optMap(n, n.?value.orValue(\"0\")).orValue(\"<unknown>\") + \"/\" + (has(target.value) ? target.value : \"0\"))))), size(shown) == 0 ? \"<none>\" : shown.join(\", \") + (size(self.spec.metrics) > 2 ? \" + \" + string(size(self.spec.metrics) - 2) + \" more...\" : \"\"))").Show},
-			{Name: "MinPods", Type: "string", Description: "Fewest replicas.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "has(self.spec.minReplicas) ? string(self.spec.minReplicas) : \"<unset>\"").Show},
-			{Name: "MaxPods", Type: "string", Description: "Most replicas.", Path: ".spec.maxReplicas"},
-			{Name: "Replicas", Type: "string", Description: "Replicas that there were when the autoscaler looked last.", Path: ".status.currentReplicas"},
-			{Name: "Age", Type: "string", Description: "Time since the horizontal pod autoscaler was created.", Path: ".metadata.creationTimestamp"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: gv.Table, Type: gv.Table.Root("HorizontalPodAutoscaler")},
-		},
-	})
+	if r.In("1.25", "1.29") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: gv.Table.Root("HorizontalPodAutoscaler"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: gv.Table.FormOf("HorizontalPodAutoscaler"), StorageVersionHash: "oQlkt7f5j/A=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the horizontal pod autoscaler.", Path: ".metadata.name"},
+				{Name: "Reference", Type: "string", Description: "Workload that is scaled.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "self.spec.scaleTargetRef.kind + \"/\" + self.spec.scaleTargetRef.name").Show},
+				{Name: "Targets", Type: "string", Description: "Measurements and what is aimed at, for the first two of them.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "cel.bind(shown, self.spec.metrics.transformList(i, m, i < 2, cel.bind(now, m.type == \"External\" ? self.status.currentMetrics[?i].?external.?current : m.type == \"Pods\" ? self.status.currentMetrics[?i].?pods.?current : m.type == \"Object\" ? self.status.currentMetrics[?i].?object.?current : m.type == \"Resource\" ? self.status.currentMetrics[?i].?resource.?current : self.status.currentMetrics[?i].?containerResource.?current, cel.bind(target, m.type == \"External\" ? m.external.target : m.type == \"Pods\" ? m.pods.target : m.type == \"Object\" ? m.object.target : m.type == \"Resource\" ? m.resource.target : m.containerResource.target, cel.bind(average, has(target.averageValue), !(m.type in [\"External\", \"Pods\", \"Object\", \"Resource\", \"ContainerResource\"]) ? \"<unknown type>\" : m.type.endsWith(\"Resource\") && !average ? now.?averageUtilization.optMap(n, string(n) + \"%\").orValue(\"<unknown>\") + \"/\" + (has(target.averageUtilization) ? string(target.averageUtilization) + \"%\" : \"<auto>\") : average || m.type == \"Pods\" ? now.optMap(n, n.?averageValue.orValue(\"0\")).orValue(\"<unknown>\") + \"/\" + (average ? target.averageValue : \"0\") + (m.type in [\"External\", \"Object\"] ? \" (avg)\" : \"\") : now.optMap(n, n.?value.orValue(\"0\")).orValue(\"<unknown>\") + \"/\" + (has(target.value) ? target.value : \"0\"))))), size(shown) == 0 ? \"<none>\" : shown.join(\", \") + (size(self.spec.metrics) > 2 ? \" + \" + string(size(self.spec.metrics) - 2) + \" more...\" : \"\"))").Show},
+				{Name: "MinPods", Type: "string", Description: "Fewest replicas.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "has(self.spec.minReplicas) ? string(self.spec.minReplicas) : \"<unset>\"").Show},
+				{Name: "MaxPods", Type: "string", Description: "Most replicas.", Path: ".spec.maxReplicas"},
+				{Name: "Replicas", Type: "string", Description: "Replicas that there were when the autoscaler looked last.", Path: ".status.currentReplicas"},
+				{Name: "Age", Type: "string", Description: "Time since the horizontal pod autoscaler was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: gv.Table, Type: gv.Table.Root("HorizontalPodAutoscaler")},
+			},
+		})
+	}
+	if r.In("1.30", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: gv.Table.Root("HorizontalPodAutoscaler"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: gv.Table.FormOf("HorizontalPodAutoscaler"), StorageVersionHash: "oQlkt7f5j/A=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the horizontal pod autoscaler.", Path: ".metadata.name"},
+				{Name: "Reference", Type: "string", Description: "Workload that is scaled.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "self.spec.scaleTargetRef.kind + \"/\" + self.spec.scaleTargetRef.name").Show},
+				{Name: "Targets", Type: "string", Description: "Measurements and what is aimed at, for the first two of them.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "cel.bind(shown, self.spec.metrics.transformList(i, m, i < 2, cel.bind(now, m.type == \"External\" ? self.status.currentMetrics[?i].?external.?current : m.type == \"Pods\" ? self.status.currentMetrics[?i].?pods.?current : m.type == \"Object\" ? self.status.currentMetrics[?i].?object.?current : m.type == \"Resource\" ? self.status.currentMetrics[?i].?resource.?current : self.status.currentMetrics[?i].?containerResource.?current, cel.bind(target, m.type == \"External\" ? m.external.target : m.type == \"Pods\" ? m.pods.target : m.type == \"Object\" ? m.object.target : m.type == \"Resource\" ? m.resource.target : m.containerResource.target, cel.bind(average, has(target.averageValue), !(m.type in [\"External\", \"Pods\", \"Object\", \"Resource\", \"ContainerResource\"]) ? \"<unknown type>\" : (m.type == \"Resource\" ? m.resource.name + \": \" : m.type == \"ContainerResource\" ? m.containerResource.name + \": \" : \"\") + (m.type.endsWith(\"Resource\") && !average ? now.?averageUtilization.optMap(n, string(n) + \"%\").orValue(\"<unknown>\") + \"/\" + (has(target.averageUtilization) ? string(target.averageUtilization) + \"%\" : \"<auto>\") : average || m.type == \"Pods\" ? now.optMap(n, n.?averageValue.orValue(\"0\")).orValue(\"<unknown>\") + \"/\" + (average ? target.averageValue : \"0\") + (m.type in [\"External\", \"Object\"] ? \" (avg)\" : \"\") : now.optMap(n, n.?value.orValue(\"0\")).orValue(\"<unknown>\") + \"/\" + (has(target.value) ? target.value : \"0\")))))), size(shown) == 0 ? \"<none>\" : shown.join(\", \") + (size(self.spec.metrics) > 2 ? \" + \" + string(size(self.spec.metrics) - 2) + \" more...\" : \"\"))").Show},
+				{Name: "MinPods", Type: "string", Description: "Fewest replicas.", Cell: expression.NewCell(gv.Table, gv.Table.Root("HorizontalPodAutoscaler"), "has(self.spec.minReplicas) ? string(self.spec.minReplicas) : \"<unset>\"").Show},
+				{Name: "MaxPods", Type: "string", Description: "Most replicas.", Path: ".spec.maxReplicas"},
+				{Name: "Replicas", Type: "string", Description: "Replicas that there were when the autoscaler looked last.", Path: ".status.currentReplicas"},
+				{Name: "Age", Type: "string", Description: "Time since the horizontal pod autoscaler was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: gv.Table, Type: gv.Table.Root("HorizontalPodAutoscaler")},
+			},
+		})
+	}
 	return gv
 }

@@ -41,17 +41,33 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the config map was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "endpoints", Kind: "Endpoints", ListKind: "EndpointsList", Type: gv.Table.Root("Endpoints"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"ep"}, StorageVersion: "v1", Form: gv.Table.FormOf("Endpoints"), StorageVersionHash: "fWeeMqaN/OA=",
-		Checking: api.Checking{NameFormat: "dns1123-subdomain", CheckedWhenMissing: true},
-		Hooks:    &api.Hooks{Validate: h.ValidateEndpoints},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoints, which is that of their service.", Path: ".metadata.name"},
-			{Name: "Endpoints", Type: "string", Description: "The first ready addresses with their ports.", Cell: h.CellEndpointsEndpoints},
-			{Name: "Age", Type: "string", Description: "Time since the endpoints were created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
+	if r.In("1.25", "1.32") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "endpoints", Kind: "Endpoints", ListKind: "EndpointsList", Type: gv.Table.Root("Endpoints"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ep"}, StorageVersion: "v1", Form: gv.Table.FormOf("Endpoints"), StorageVersionHash: "fWeeMqaN/OA=",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", CheckedWhenMissing: true},
+			Hooks:    &api.Hooks{Validate: h.ValidateEndpoints, Warn: h.WarnEndpoints},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoints, which is that of their service.", Path: ".metadata.name"},
+				{Name: "Endpoints", Type: "string", Description: "The first ready addresses with their ports.", Cell: h.CellEndpointsEndpoints},
+				{Name: "Age", Type: "string", Description: "Time since the endpoints were created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.33", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "endpoints", Kind: "Endpoints", ListKind: "EndpointsList", Type: gv.Table.Root("Endpoints"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ep"}, StorageVersion: "v1", Form: gv.Table.FormOf("Endpoints"), StorageVersionHash: "fWeeMqaN/OA=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", CheckedWhenMissing: true},
+			Hooks:      &api.Hooks{Validate: h.ValidateEndpoints, Warn: h.WarnEndpoints},
+			Deprecated: &api.Deprecation{Since: "1.33", RemovedIn: "", Replacement: "discovery.k8s.io/v1.EndpointSlice"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoints, which is that of their service.", Path: ".metadata.name"},
+				{Name: "Endpoints", Type: "string", Description: "The first ready addresses with their ports.", Cell: h.CellEndpointsEndpoints},
+				{Name: "Age", Type: "string", Description: "Time since the endpoints were created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: gv.Table.Root("Event"),
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		ShortNames: []string{"ev"}, StorageVersion: "v1", Form: gv.Table.FormOf("Event"), StorageVersionHash: "r2yiGXH7wu8=",
@@ -195,7 +211,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
+			Hooks:     &api.Hooks{Create: h.CreatePersistentVolume, Status: h.StatusPersistentVolume, Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume.", Path: ".metadata.name"},
 				{Name: "Capacity", Type: "string", Description: "Size of the volume.", Path: ".spec.capacity.storage", Absent: "0"},
@@ -220,7 +236,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
+			Hooks:     &api.Hooks{Create: h.CreatePersistentVolume, Status: h.StatusPersistentVolume, Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume.", Path: ".metadata.name"},
 				{Name: "Capacity", Type: "string", Description: "Size of the volume.", Path: ".spec.capacity.storage", Absent: "0"},
@@ -431,7 +447,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1", Form: gv.Table.FormOf("Secret"), StorageVersionHash: "S6u1pOWzb84=",
 		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
-		Hooks:    &api.Hooks{Validate: h.ValidateSecret},
+		Hooks:    &api.Hooks{Validate: h.ValidateSecret, Warn: h.WarnSecret},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the secret.", Path: ".metadata.name"},
 			{Name: "Type", Type: "string", Description: "What the secret is for.", Path: ".type"},
@@ -482,7 +498,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1035-label", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}, CheckedWhenMissing: true},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Validate: h.ValidateService},
+			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Status: h.StatusService, Validate: h.ValidateService, Warn: h.WarnService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service.", Path: ".metadata.name"},
 				{Name: "Type", Type: "string", Description: "How the service is exposed.", Path: ".spec.type"},
@@ -505,7 +521,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1035-label", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}, CheckedWhenMissing: true},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Validate: h.ValidateService},
+			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Status: h.StatusService, Validate: h.ValidateService, Warn: h.WarnService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service.", Path: ".metadata.name"},
 				{Name: "Type", Type: "string", Description: "How the service is exposed.", Path: ".spec.type"},
@@ -532,7 +548,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-label", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}, CheckedWhenMissing: true},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Validate: h.ValidateService},
+			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Status: h.StatusService, Validate: h.ValidateService, Warn: h.WarnService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service.", Path: ".metadata.name"},
 				{Name: "Type", Type: "string", Description: "How the service is exposed.", Path: ".spec.type"},

@@ -39,6 +39,8 @@ type Hooks interface {
 	CreateLimitRange(obj document.Value)
 	// CreateNamespace sets what the server owns on a new Namespace.
 	CreateNamespace(obj document.Value)
+	// CreatePersistentVolume sets what the server owns on a new PersistentVolume.
+	CreatePersistentVolume(obj document.Value)
 	// CreatePersistentVolumeClaim sets what the server owns on a new PersistentVolumeClaim.
 	CreatePersistentVolumeClaim(obj document.Value)
 	// CreatePod sets what the server owns on a new Pod.
@@ -75,8 +77,12 @@ type Hooks interface {
 	DefaultServiceSpec(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
+	// StatusPersistentVolume gives what the status endpoint makes of PersistentVolume what belongs to the rest of old.
+	StatusPersistentVolume(obj, old document.Value)
 	// StatusReplicationController gives what the status endpoint makes of ReplicationController what belongs to the rest of old.
 	StatusReplicationController(obj, old document.Value)
+	// StatusService gives what the status endpoint makes of Service what belongs to the rest of old.
+	StatusService(obj, old document.Value)
 	// UpdateNamespace keeps of old what only the server may change.
 	UpdateNamespace(obj, old document.Value)
 	// UpdatePersistentVolumeClaim keeps of old what only the server may change.
@@ -127,6 +133,8 @@ type Hooks interface {
 	ValidateService(obj, old document.Value) []api.FieldError
 	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
 	ValidateVolume(v document.Value) []api.FieldError
+	// WarnEndpoints says what its author should know of a valid Endpoints; old is absent on create.
+	WarnEndpoints(obj, old document.Value) []string
 	// WarnPersistentVolume says what its author should know of a valid PersistentVolume; old is absent on create.
 	WarnPersistentVolume(obj, old document.Value) []string
 	// WarnPod says what its author should know of a valid Pod; old is absent on create.
@@ -135,6 +143,10 @@ type Hooks interface {
 	WarnPodTemplate(obj, old document.Value) []string
 	// WarnReplicationController says what its author should know of a valid ReplicationController; old is absent on create.
 	WarnReplicationController(obj, old document.Value) []string
+	// WarnSecret says what its author should know of a valid Secret; old is absent on create.
+	WarnSecret(obj, old document.Value) []string
+	// WarnService says what its author should know of a valid Service; old is absent on create.
+	WarnService(obj, old document.Value) []string
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

@@ -16,7 +16,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		StorageVersion: "v1", Form: gv.Table.FormOf("EndpointSlice"), StorageVersionHash: "Nx3SIv6I0mE=",
 		HasGeneration: true,
 		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange}},
-		Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice},
+		Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice, Warn: h.WarnEndpointSlice},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoint slice.", Path: ".metadata.name"},
 			{Name: "AddressType", Type: "string", Description: "Kind of the addresses in the slice.", Path: ".addressType"},

@@ -15,6 +15,8 @@ type Hooks interface {
 	UpdateEndpointSlice(obj, old document.Value)
 	// ValidateEndpointSlice finds what the schema cannot say; old is absent on create.
 	ValidateEndpointSlice(obj, old document.Value) []api.FieldError
+	// WarnEndpointSlice says what its author should know of a valid EndpointSlice; old is absent on create.
+	WarnEndpointSlice(obj, old document.Value) []string
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

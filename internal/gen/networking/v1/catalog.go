@@ -24,25 +24,48 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the ingress class was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: gv.Table.Root("Ingress"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"ing"}, StorageVersion: "v1", Form: gv.Table.FormOf("Ingress"), StorageVersionHash: "39NQlfNR+bo=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", ErrorGroup: "extensions"},
-		Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
-			{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},
-			{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "cel.bind(hosts, self.spec.rules.map(r, r.host != \"\", r.host), size(hosts) == 0 ? \"*\" : size(hosts) > 3 || size(hosts) == 3 && self.spec.rules.last().value().host == \"\" ? hosts.slice(0, 3).join(\",\") + \" + \" + string(size(self.spec.rules) - 3) + \" more...\" : hosts.join(\",\"))").Show},
-			{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct().join(\",\")").Show},
-			{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "size(self.spec.tls) == 0 ? \"80\" : \"80, 443\"").Show},
-			{Name: "Age", Type: "string", Description: "Time since the ingress was created.", Path: ".metadata.creationTimestamp"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: gv.Table, Type: gv.Table.Root("Ingress")},
-		},
-	})
+	if r.In("1.25", "1.30") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: gv.Table.Root("Ingress"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: gv.Table.FormOf("Ingress"), StorageVersionHash: "39NQlfNR+bo=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", ErrorGroup: "extensions"},
+			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
+				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},
+				{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "cel.bind(hosts, self.spec.rules.map(r, r.host != \"\", r.host), size(hosts) == 0 ? \"*\" : size(hosts) > 3 || size(hosts) == 3 && self.spec.rules.last().value().host == \"\" ? hosts.slice(0, 3).join(\",\") + \" + \" + string(size(self.spec.rules) - 3) + \" more...\" : hosts.join(\",\"))").Show},
+				{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct().join(\",\")").Show},
+				{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "size(self.spec.tls) == 0 ? \"80\" : \"80, 443\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the ingress was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: gv.Table, Type: gv.Table.Root("Ingress")},
+			},
+		})
+	}
+	if r.In("1.31", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: gv.Table.Root("Ingress"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: gv.Table.FormOf("Ingress"), StorageVersionHash: "39NQlfNR+bo=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain"},
+			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
+				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},
+				{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "cel.bind(hosts, self.spec.rules.map(r, r.host != \"\", r.host), size(hosts) == 0 ? \"*\" : size(hosts) > 3 || size(hosts) == 3 && self.spec.rules.last().value().host == \"\" ? hosts.slice(0, 3).join(\",\") + \" + \" + string(size(self.spec.rules) - 3) + \" more...\" : hosts.join(\",\"))").Show},
+				{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct().join(\",\")").Show},
+				{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Ingress"), "size(self.spec.tls) == 0 ? \"80\" : \"80, 443\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the ingress was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: gv.Table, Type: gv.Table.Root("Ingress")},
+			},
+		})
+	}
 	if r.In("1.33", "1.33") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "ipaddresses", Kind: "IPAddress", ListKind: "IPAddressList", Type: gv.Table.Root("IPAddress"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
@@ -80,12 +103,38 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.28", "1.36") {
+	if r.In("1.28", "1.30") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
 			HasGeneration: true,
 			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}, ErrorGroup: "extensions"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
+				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
+				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.31", "1.32") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
+				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
+				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.33", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
 				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},

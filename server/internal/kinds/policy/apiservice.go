@@ -2,7 +2,6 @@ package policy
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -14,7 +13,7 @@ func (p Policy) CreateAPIService(obj document.Value) {
 	if isSet(obj.At("spec", "service")) {
 		return
 	}
-	kinds.LocalService.Set(obj.SetObject("status").SetArray("conditions"), p.Now().UTC().Format(time.RFC3339))
+	kinds.LocalService.Set(obj.SetObject("status").SetArray("conditions"), p.now())
 }
 
 // onlyName checks the name of an object that can have one name only, and its

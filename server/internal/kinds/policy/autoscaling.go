@@ -1,19 +1,45 @@
 package policy
 
 import (
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // ValidateHorizontalPodAutoscaler checks that a workload scaled to zero can be scaled up
 // again.
-func (Policy) ValidateHorizontalPodAutoscaler(obj, _ document.Value) []schema.Cause {
+func (p Policy) ValidateHorizontalPodAutoscaler(obj, old document.Value) []schema.Cause {
 	var c causes
+	if p.since("1.34") {
+		c.scaled(obj.At("spec", "scaleTargetRef"), old.At("spec", "scaleTargetRef"))
+		for _, metric := range obj.At("spec", "metrics").Elements() {
+			c.groupVersion(metric.At("object", "describedObject"), true)
+		}
+	}
 	metrics, least := obj.At("spec", "metrics"), obj.At("spec", "minReplicas")
 	if isSet(least) && number(least) == 0 && !metrics.ElementBy("type", "Object").Exists() && !metrics.ElementBy("type", "External").Exists() {
 		c.Forbidden("spec.metrics", "must specify at least one Object or External metric to support scaling to zero replicas")
 	}
 	return c.Causes
+}
+
+// scaled checks the version of what is scaled, unless an update leaves it alone.
+func (c *causes) scaled(ref, before document.Value) {
+	if !before.Exists() || !document.Equal(ref.Get("apiVersion"), before.Get("apiVersion")) || !document.Equal(ref.Get("kind"), before.Get("kind")) {
+		c.groupVersion(ref, ref.Get("kind").Equals("ReplicationController"))
+	}
+}
+
+// groupVersion checks the version of a referenced object. core says whether one of the core group may be meant.
+func (c *causes) groupVersion(ref document.Value, core bool) {
+	version := ref.Get("apiVersion").Text()
+	switch slashes := strings.Count(version, "/"); {
+	case slashes > 1:
+		c.InvalidAt(member(ref, "apiVersion"), ref.Get("apiVersion"), "unexpected GroupVersion string: "+version)
+	case !core && (slashes == 0 || strings.HasPrefix(version, "/")):
+		c.InvalidAt(member(ref, "apiVersion"), ref.Get("apiVersion"), "apiVersion must specify API group")
+	}
 }
 
 // metricSources are the members of a metric by its type, in the order in which they are

@@ -24,6 +24,22 @@ func (Policy) ValidateEndpoints(obj, _ document.Value) []schema.Cause {
 	return c.Causes
 }
 
+// WarnEndpoints warns of odd spellings of addresses, other than those of the controller.
+func (p Policy) WarnEndpoints(obj, _ document.Value) []string {
+	var w warnings
+	if !p.since("1.33") || obj.At("metadata", "labels", "endpoints."+labelDomain+"/managed-by").Equals("endpoint-controller") {
+		return nil
+	}
+	for _, subset := range obj.Get("subsets").Elements() {
+		for _, list := range [...]string{"addresses", "notReadyAddresses"} {
+			for _, address := range subset.Get(list).Elements() {
+				p.address(&w, address.Get("ip"))
+			}
+		}
+	}
+	return w
+}
+
 // shownEndpoints is the number of addresses that the table shows.
 const shownEndpoints = 3
 

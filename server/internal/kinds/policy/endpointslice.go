@@ -77,3 +77,17 @@ func (c *causes) endpointAddress(v document.Value, kind string) {
 	}
 	c.Format(v, "ordinary-ip")
 }
+
+// WarnEndpointSlice warns of names as addresses, and of odd spellings of addresses other than those of controllers.
+func (p Policy) WarnEndpointSlice(obj, old document.Value) []string {
+	var w warnings
+	if p.since("1.27") && !old.Exists() && obj.Get("addressType").Equals("FQDN") {
+		w.add("spec.addressType", "FQDN endpoints are deprecated")
+	}
+	if p.since("1.33") && !obj.Get("addressType").Equals("FQDN") && !obj.At("metadata", "labels", "endpointslice."+labelDomain+"/managed-by").Exists() {
+		for _, endpoint := range obj.Get("endpoints").Elements() {
+			p.addresses(&w, endpoint.Get("addresses"))
+		}
+	}
+	return w
+}

@@ -42,6 +42,9 @@ func (p Policy) CreateHorizontalPodAutoscaler(obj document.Value) {
 // their order, so that their author finds them there.
 func (p Policy) UpdateHorizontalPodAutoscaler(obj, old document.Value) {
 	conversion.DropAutoscalerAnnotations(obj)
+	if p.since("1.27") { // stored as v2
+		return
+	}
 	conversion.NormalMeasurements(obj.Get("status"))
 	metrics := obj.At("spec", "metrics")
 	refused := len(p.ValidateHorizontalPodAutoscaler(obj, old))+len(document.Validate(metrics, nil)) > 0
@@ -54,6 +57,8 @@ func (p Policy) UpdateHorizontalPodAutoscaler(obj, old document.Value) {
 }
 
 // StatusHorizontalPodAutoscaler does so for measurements.
-func (Policy) StatusHorizontalPodAutoscaler(obj, _ document.Value) {
-	conversion.NormalMeasurements(obj.Get("status"))
+func (p Policy) StatusHorizontalPodAutoscaler(obj, _ document.Value) {
+	if !p.since("1.27") {
+		conversion.NormalMeasurements(obj.Get("status"))
+	}
 }

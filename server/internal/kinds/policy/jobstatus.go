@@ -199,7 +199,7 @@ func (c *causes) jobReturns(obj document.Value, now, before jobEnd) {
 		was, has bool
 	}{{"Failed", before.failed, now.failed}, {"Complete", before.complete, now.complete}, {"FailureTarget", before.failing, now.failing}} {
 		if end.was && !end.has {
-			c.jobConditions("cannot disable the terminal "+end.name+"=True condition")
+			c.jobConditions("cannot disable the terminal " + end.name + "=True condition")
 		}
 	}
 	spec := obj.Get("spec")

@@ -15,6 +15,31 @@ var persistentSources = []string{"hostPath", "gcePersistentDisk", "awsElasticBlo
 	"quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk",
 	"portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}
 
+// CreatePersistentVolume lets the phase of a new volume begin.
+func (p Policy) CreatePersistentVolume(obj document.Value) {
+	if p.on("PersistentVolumeLastPhaseTransitionTime") {
+		obj.SetObject("status").SetString(phaseSince, p.now())
+	}
+}
+
+// StatusPersistentVolume keeps the time of the last change of phase, and sets it when the phase changes.
+func (p Policy) StatusPersistentVolume(obj, old document.Value) {
+	if !p.on("PersistentVolumeLastPhaseTransitionTime") {
+		return
+	}
+	status, before := obj.SetObject("status"), old.Get("status")
+	same := document.Equal(status.Get("phase"), before.Get("phase"))
+	switch given := status.Get(phaseSince); {
+	case same && !isSet(given):
+		keep(status, before, phaseSince)
+	case !same && (!isSet(given) || document.Equal(given, before.Get(phaseSince))):
+		status.SetString(phaseSince, p.now())
+	}
+}
+
+// phaseSince is the member of a volume's status with the time of its last change of phase.
+const phaseSince = "lastPhaseTransitionTime"
+
 // ValidatePersistentVolume checks a volume's source, and that it stays.
 func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	var c causes

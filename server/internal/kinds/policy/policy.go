@@ -36,6 +36,9 @@ func (p Policy) on(feature string) bool { return p.Features != nil && p.Features
 // since reports whether the rules are those of a release, like "1.28", or of a later one.
 func (p Policy) since(release string) bool { return p.Edition != nil && p.Edition.Since(release) }
 
+// now is the current time as objects have it.
+func (p Policy) now() string { return p.Now().UTC().Format(time.RFC3339) }
+
 // New returns the rules of all kinds.
 func New(now func() time.Time) Policy { return Policy{Now: now} }
 

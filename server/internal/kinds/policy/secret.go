@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 
@@ -35,6 +36,21 @@ func (Policy) ValidateSecret(obj, _ document.Value) []schema.Cause {
 	}
 	c.PlaceAt(before, "metadata.annotations[]") // after all that is wrong in the data
 	return c.Causes
+}
+
+// WarnSecret warns of a certificate that does not belong to its key.
+func (p Policy) WarnSecret(obj, _ document.Value) []string {
+	if !p.since("1.27") || !obj.Get("type").Equals(labelDomain+"/tls") {
+		return nil
+	}
+	part := func(name string) []byte {
+		b, _ := base64.StdEncoding.DecodeString(obj.At("data", name).Text()) // checked by the schema
+		return b
+	}
+	if _, err := tls.X509KeyPair(part("tls.crt"), part("tls.key")); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
 }
 
 // registryConfig checks the credentials of image registries. They are not shown.

@@ -19,8 +19,16 @@ func (Policy) DefaultServicePort(port document.Value) {
 	}
 }
 
-// DefaultServiceSpec drops the settings of an unused affinity.
-func (Policy) DefaultServiceSpec(spec document.Value) {
+// external reports whether a service of the cluster is reached from outside by addresses of its own, which counts from 1.29.
+func (p Policy) external(spec document.Value) bool {
+	return p.since("1.29") && spec.Get("type").Equals("ClusterIP") && spec.Get("externalIPs").Len() > 0
+}
+
+// DefaultServiceSpec drops the settings of an unused affinity, and sets the policy of traffic from outside.
+func (p Policy) DefaultServiceSpec(spec document.Value) {
+	if p.external(spec) {
+		defaultString(spec, "externalTrafficPolicy", "Cluster")
+	}
 	if spec.Get("sessionAffinity").Equals("None") {
 		spec.Remove("sessionAffinityConfig")
 	}
@@ -55,7 +63,7 @@ func setClusterIP(spec document.Value, ip string) {
 
 // UpdateService keeps the addresses and ports of the service while its type needs them,
 // and drops the others.
-func (Policy) UpdateService(obj, old document.Value) {
+func (p Policy) UpdateService(obj, old document.Value) {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	kind, was := spec.Get("type").Text(), before.Get("type").Text()
 	switch {
@@ -72,6 +80,8 @@ func (Policy) UpdateService(obj, old document.Value) {
 		keepNodePorts(spec.Get("ports"), before.Get("ports"))
 	case kinds.NeedsNodePort(was):
 		dropNodePorts(spec.Get("ports"), before.Get("ports"))
+	}
+	if (kinds.NeedsNodePort(was) || p.external(before)) && !kinds.NeedsNodePort(kind) && !p.external(spec) {
 		dropUnchanged(spec, before, "externalTrafficPolicy")
 	}
 	forgetPolicy(spec)
