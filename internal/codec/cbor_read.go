@@ -19,8 +19,8 @@ import (
 // like any body. The text is at most six times as long as the data, and so is the work.
 //
 // Refused are data that have no form in JSON, and maps with a key twice, whatever validation a
-// client asks for: unlike JSON with repeated names, such data are not valid. A byte string that
-// is not UTF-8 gets U+FFFD in place of what is wrong, a text string is refused.
+// client asks for: unlike JSON with repeated names, such data are not valid. A byte string may
+// have bytes that are not UTF-8, each of which becomes U+FFFD; a text string is refused for them.
 //
 // An error describes the mistake in the data.
 func (c *CBORCodec) Decode(typ schema.Ref, data []byte) ([]byte, error) {
@@ -199,9 +199,9 @@ func (r *cborReader) time(start int) error {
 
 // text writes a byte or text string as a JSON string.
 func (r *cborReader) text(t *schema.Type, later uint64) error {
-	s, major := r.contents()
+	s, major, valid := r.contents()
 	switch {
-	case major == cborText && !utf8.Valid(s):
+	case !valid:
 		return errors.New("cbor: a text string is not UTF-8")
 	case major == cborText && t != nil && t.Kind == schema.Bytes:
 		return errors.New("cbor: a field of bytes is a text string; send a byte string")
@@ -224,20 +224,28 @@ func (r *cborReader) text(t *schema.Type, later uint64) error {
 	return nil
 }
 
-// contents reads the contents of a string, and joins its chunks.
-func (r *cborReader) contents() (s []byte, major byte) {
+// contents reads the contents of a string, and joins its chunks. Each chunk of a valid text
+// string is UTF-8.
+func (r *cborReader) contents() (s []byte, major byte, valid bool) {
 	major, low, n := r.head()
 	if low != cborUnbounded {
-		s = r.data[r.at : r.at+int(n)]
-		r.at += int(n)
-		return s, major
+		s = r.chunk(n)
+		return s, major, major != cborText || utf8.Valid(s)
 	}
+	valid = true
 	for r.more(low, 0, 0) {
 		_, _, n := r.head()
-		s = append(s, r.data[r.at:r.at+int(n)]...)
-		r.at += int(n)
+		part := r.chunk(n)
+		valid = valid && (major != cborText || utf8.Valid(part))
+		s = append(s, part...)
 	}
-	return s, major
+	return s, major, valid
+}
+
+func (r *cborReader) chunk(n uint64) []byte {
+	s := r.data[r.at : r.at+int(n)]
+	r.at += int(n)
+	return s
 }
 
 func (r *cborReader) array(t *schema.Type, low byte, n, later uint64) error {
@@ -306,8 +314,8 @@ func (r *cborReader) key() ([]byte, error) {
 	if major := r.data[r.at] & 0xe0; major != cborBytes && major != cborText {
 		return nil, errors.New("cbor: a key of a map is not a string")
 	}
-	s, major := r.contents()
-	if major == cborText && !utf8.Valid(s) {
+	s, _, valid := r.contents()
+	if !valid {
 		return nil, errors.New("cbor: a key of a map is not UTF-8")
 	}
 	return s, nil

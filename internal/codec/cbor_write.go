@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strconv"
 
@@ -83,6 +84,15 @@ func (w *cborWriter) at(i int) byte {
 	return 0
 }
 
+// past is the offset of the next byte that is not a space: values of any type may have some
+// between their parts.
+func (w *cborWriter) past(i int) int {
+	for w.at(i) <= ' ' && w.at(i) != 0 {
+		i++
+	}
+	return i
+}
+
 // value writes a value of a type.
 func (w *cborWriter) value(dst []byte, ref schema.Ref, i int) ([]byte, int) {
 	if !w.c.needs(ref) || w.at(i) == 'n' {
@@ -124,10 +134,10 @@ func (w *cborWriter) any(dst []byte, i int) ([]byte, int) {
 }
 
 func (w *cborWriter) object(dst []byte, ref schema.Ref, i int) ([]byte, int) {
-	if w.at(i+1) == '}' {
-		return append(dst, cborMap), i + 2
+	if i = w.past(i + 1); w.at(i) == '}' {
+		return append(dst, cborMap), i + 1
 	}
-	return w.members(dst, ref, i+1)
+	return w.members(dst, ref, i)
 }
 
 // members writes an object from its member at i on.
@@ -136,7 +146,7 @@ func (w *cborWriter) members(dst []byte, ref schema.Ref, i int) ([]byte, int) {
 	dst = append(dst, 0)
 	for n := 1; ; n++ {
 		key := i
-		if dst, i = w.text(dst, i); w.at(i) != ':' {
+		if dst, i = w.text(dst, i); i < 0 {
 			return dst, -1
 		}
 		of := untyped
@@ -146,10 +156,13 @@ func (w *cborWriter) members(dst []byte, ref schema.Ref, i int) ([]byte, int) {
 				of = t.Fields[f].Type
 			}
 		}
-		dst, i = w.value(dst, of, i+1)
-		switch w.at(i) {
+		if i = w.past(i); w.at(i) != ':' {
+			return dst, -1
+		}
+		dst, i = w.value(dst, of, w.past(i+1))
+		switch i = w.past(i); w.at(i) {
 		case ',':
-			i++
+			i = w.past(i + 1)
 		case '}':
 			return closeCBOR(dst, mark, cborMap, n), i + 1
 		default:
@@ -185,15 +198,16 @@ func (w *cborWriter) entries(dst []byte, t *schema.Type, i int) ([]byte, int) {
 }
 
 func (w *cborWriter) list(dst []byte, elem schema.Ref, i int) ([]byte, int) {
-	if w.at(i+1) == ']' {
-		return append(dst, cborArray), i + 2
+	if i = w.past(i + 1); w.at(i) == ']' {
+		return append(dst, cborArray), i + 1
 	}
 	mark := len(dst)
 	dst = append(dst, 0)
 	for n := 1; ; n++ {
-		dst, i = w.value(dst, elem, i+1)
-		switch w.at(i) {
+		dst, i = w.value(dst, elem, w.past(i))
+		switch i = w.past(i); w.at(i) {
 		case ',':
+			i++
 		case ']':
 			return closeCBOR(dst, mark, cborArray, n), i + 1
 		default:
@@ -241,6 +255,9 @@ func (w *cborWriter) bytes(dst []byte, i int) ([]byte, int) {
 	return closeCBOR(dst, mark, cborBytes, len(dst)-mark-1), end
 }
 
+// spaces may follow a number in a value of any type.
+const spaces = " \t\r\n"
+
 // number writes a whole number that fits into 64 bits as such, any other as a floating-point
 // number.
 func (w *cborWriter) number(dst []byte, i int) ([]byte, int) {
@@ -248,7 +265,7 @@ func (w *cborWriter) number(dst []byte, i int) ([]byte, int) {
 	if end < 0 {
 		return dst, -1
 	}
-	n, err := strconv.ParseInt(string(w.json[i:end]), 10, 64)
+	n, err := strconv.ParseInt(string(bytes.TrimRight(w.json[i:end], spaces)), 10, 64)
 	switch {
 	case err != nil:
 		return w.float(dst, i)
@@ -264,7 +281,7 @@ func (w *cborWriter) float(dst []byte, i int) ([]byte, int) {
 	if end < 0 {
 		return dst, -1
 	}
-	f, err := strconv.ParseFloat(string(w.json[i:end]), 64)
+	f, err := strconv.ParseFloat(string(bytes.TrimRight(w.json[i:end], spaces)), 64)
 	if err != nil {
 		return dst, -1
 	}

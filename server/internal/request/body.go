@@ -69,7 +69,7 @@ func (env *Env) ToJSON(contentType string, body []byte, want BodyKind) ([]byte, 
 	}
 	switch media {
 	case codec.YAML:
-		return fromYAML(body)
+		return FromYAML(body)
 	case codec.Binary:
 		return env.fromBinary(body, want)
 	case codec.CBOR:
@@ -86,7 +86,7 @@ func (env *Env) ToJSON(contentType string, body []byte, want BodyKind) ([]byte, 
 // so that bytes in CBOR become text in base64. Errors: 400.
 func (env *Env) ReadConfiguration(r *Request) ([]byte, error) {
 	if r.Media() != applyCBOR {
-		return fromYAML(r.Body)
+		return FromYAML(r.Body)
 	}
 	text, err := codec.DecodeCBOR(r.Body)
 	if err != nil {
@@ -95,8 +95,8 @@ func (env *Env) ReadConfiguration(r *Request) ([]byte, error) {
 	return text, nil
 }
 
-// fromYAML turns a YAML body into JSON text. Errors: 400.
-func fromYAML(body []byte) ([]byte, error) {
+// FromYAML turns a YAML body into JSON text. Errors: 400.
+func FromYAML(body []byte) ([]byte, error) {
 	text, err := yaml.ToJSON(body)
 	if err != nil {
 		return nil, api.BadRequest("the YAML of the body is wrong: %v", err)

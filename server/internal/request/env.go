@@ -91,8 +91,8 @@ func (env *Env) Row(of *catalog.Row) *catalog.Row {
 
 // Begin makes r the request for a target, and counts it among those under way.
 func (env *Env) Begin(r *Request, w http.ResponseWriter, q *http.Request, t Target) {
-	*r = Request{Features: env.features, cbor: env.cbor, limits: env.limits, Context: q.Context(), HTTP: q, Writer: w, Target: t, start: time.Now(),
-		owed: q.ContentLength != 0, Query: Query{raw: q.URL.RawQuery}, taken: env.Intake.begin()}
+	*r = Request{Features: env.features, cbor: env.cbor, limits: env.limits, Context: q.Context(), HTTP: q, Writer: w, Target: t,
+		start: time.Now(), owed: q.ContentLength != 0, Query: Query{raw: q.URL.RawQuery}, taken: env.Intake.begin()}
 }
 
 // Accepted reports whether the server handles the request: not while it stops.
