@@ -59,7 +59,7 @@ func (i *instance) inCBOR(t *testing.T) (*rest.Config, *spokenMedia) {
 }
 
 // TestCBORClients has the clients of client-go speak CBOR: the typed one, the one of any object, and
-// the one of metadata. Their gates belong to the process, so no test is beside this one.
+// the one of metadata. Their gates belong to the process, so it does not run in parallel.
 func TestCBORClients(t *testing.T) {
 	clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.ClientsAllowCBOR, true)
 	clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.ClientsPreferCBOR, true)

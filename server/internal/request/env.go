@@ -73,8 +73,8 @@ type Env struct {
 
 // New makes an environment.
 func New(cfg Config) *Env {
-	return &Env{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, cbor: cfg.Features.On(options.CBOR), catalog: cfg.Catalog, authz: cfg.Authz,
-		limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper,
+	return &Env{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, cbor: cfg.Features.On(options.CBOR), catalog: cfg.Catalog,
+		authz: cfg.Authz, limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper,
 		decodeLimits: cfg.DecodeLimits,
 		Intake:       Intake{idle: make(chan struct{}, 1)}}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -294,6 +295,45 @@ func TestCBORCustom(t *testing.T) {
 	gear["spec"] = object{"f": 2.0}
 	if v := decode(t, h.Send(http.MethodPatch, gears+"/g?fieldManager=me&force=true", "application/apply-patch+cbor", encode(t, gear), "Accept", inCBOR), 200); at(v, "spec", "f") != int64(2) {
 		t.Errorf("applied %v", v)
+	}
+}
+
+// TestCBORDocuments: the published documents list CBOR where it is served, in their text and in the binary
+// form, and not for custom resources, as kube-apiserver has it.
+func TestCBORDocuments(t *testing.T) {
+	t.Parallel()
+	h := cborServer(t)
+	v2, v3 := h.Get("/openapi/v2"), h.Get("/openapi/v3/apis/apps/v1")
+	const want = "[application/json application/yaml application/vnd.kubernetes.protobuf application/cbor " +
+		"application/json;stream=watch application/vnd.kubernetes.protobuf;stream=watch application/cbor-seq]"
+	var second, third struct{ Paths map[string]map[string]any }
+	for _, into := range []struct {
+		text []byte
+		to   any
+	}{{v2.Body, &second}, {v3.Body, &third}} {
+		if err := json.Unmarshal(into.text, into.to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(at(second.Paths["/apis/apps/v1/deployments"]["get"], "produces")); got != want {
+		t.Errorf("a list has %s", got)
+	}
+	if got := fmt.Sprint(at(second.Paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"], "consumes", 4)); got != "application/apply-patch+cbor" {
+		t.Errorf("a patch reads %s", got)
+	}
+	if got := fmt.Sprint(at(second.Paths["/apis/apps/"]["get"], "produces")); strings.Contains(got, "cbor") {
+		t.Errorf("a group has %s", got)
+	}
+	contents := at(third.Paths["/apis/apps/v1/deployments"]["get"], "responses", "200", "content").(object)
+	if fmt.Sprint(contents[inCBOR]) != fmt.Sprint(contents["application/json"]) || contents["application/cbor-seq"] == nil {
+		t.Errorf("the contents of a list are %v", contents)
+	}
+	binary := h.Send(http.MethodGet, "/openapi/v2", "", nil, "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+	if binary.Code != 200 || !bytes.Contains(binary.Body, []byte("application/cbor-seq")) {
+		t.Errorf("the binary form: %d", binary.Code)
+	}
+	if plain := harness.Start(t, emulating("1.36")).Get("/openapi/v2"); bytes.Contains(plain.Body, []byte("cbor")) || plain.Header.Get("Etag") == v2.Header.Get("Etag") {
+		t.Errorf("without the gate: %s", plain.Header.Get("Etag"))
 	}
 }
 
