@@ -108,6 +108,7 @@ const (
 	tagBase64URL   = 21
 	tagBase64      = 22
 	tagBase16      = 23
+	tagSelf        = 55799
 	bytesInBase64  = cborTagged | tagBase64
 	cborShortest   = 24 // arguments below are in the head itself
 	cborMostLevels = 10000

@@ -20,7 +20,8 @@ import (
 //
 // Refused are data that have no form in JSON, and maps with a key twice, whatever validation a
 // client asks for: unlike JSON with repeated names, such data are not valid. A byte string may
-// have bytes that are not UTF-8, each of which becomes U+FFFD; a text string is refused for them.
+// have bytes that are not UTF-8, each of which becomes U+FFFD; a text string and a key are refused
+// for them.
 //
 // An error describes the mistake in the data.
 func (c *CBORCodec) Decode(typ schema.Ref, data []byte) ([]byte, error) {
@@ -309,13 +310,15 @@ func (r *cborReader) object(t *schema.Type, ref schema.Ref, low byte, n, later u
 // key reads the name of a member.
 func (r *cborReader) key() ([]byte, error) {
 	for r.data[r.at]&0xe0 == cborTagged {
-		r.head()
+		if _, _, tag := r.head(); tag != tagSelf {
+			return nil, fmt.Errorf("cbor: a key of a map has the tag %d; send it without", tag)
+		}
 	}
 	if major := r.data[r.at] & 0xe0; major != cborBytes && major != cborText {
 		return nil, errors.New("cbor: a key of a map is not a string")
 	}
-	s, _, valid := r.contents()
-	if !valid {
+	s, _, _ := r.contents()
+	if !utf8.Valid(s) { // else two names could become one
 		return nil, errors.New("cbor: a key of a map is not UTF-8")
 	}
 	return s, nil

@@ -2,7 +2,9 @@ package codec
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -38,21 +40,25 @@ func (r *cborReader) repeatedOfFew(keys []span) int {
 	return len(keys)
 }
 
+// hashedKey is a name by its hash, and its position among the names.
+type hashedKey struct {
+	hash uint64
+	at   int
+}
+
 func (r *cborReader) repeatedOfMany(keys []span) int {
-	sorted := make([]int32, len(keys))
-	for i := range sorted {
-		sorted[i] = int32(i)
+	seed, sorted := maphash.MakeSeed(), make([]hashedKey, len(keys))
+	for i, key := range keys {
+		sorted[i] = hashedKey{maphash.Bytes(seed, r.name(key)), i}
 	}
-	slices.SortFunc(sorted, func(a, b int32) int {
-		if c := bytes.Compare(r.name(keys[a]), r.name(keys[b])); c != 0 {
-			return c
-		}
-		return int(a - b)
-	})
+	slices.SortFunc(sorted, func(a, b hashedKey) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
 	first := len(keys)
 	for i := 1; i < len(sorted); i++ {
-		if bytes.Equal(r.name(keys[sorted[i-1]]), r.name(keys[sorted[i]])) {
-			first = min(first, int(sorted[i]))
+		for k := i - 1; k >= 0 && sorted[k].hash == sorted[i].hash; k-- { // other names with that hash are a rare chance
+			if bytes.Equal(r.name(keys[sorted[k].at]), r.name(keys[sorted[i].at])) {
+				first = min(first, sorted[i].at)
+				break
+			}
 		}
 	}
 	return first
