@@ -1,5 +1,5 @@
 // Package codec turns stored bytes into the representations that clients request and
-// back: the binary form and its envelope, lists, tables, partial metadata, YAML, watch
+// back: the binary form and its envelope, CBOR, lists, tables, partial metadata, YAML, watch
 // frames, and the negotiation between them.
 //
 // Stored objects are canonical JSON, and most functions here take that: they copy ranges

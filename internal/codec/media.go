@@ -18,6 +18,7 @@ const (
 	JSON Format = iota + 1
 	YAML
 	Binary
+	CBOR
 )
 
 // As is the representation of an object.
@@ -52,6 +53,11 @@ func (m MediaType) ContentType() string {
 			return m.name + ";stream=watch"
 		}
 		return m.name
+	case CBOR:
+		if m.stream {
+			return mediaCBORSequence
+		}
+		return CBORMedia
 	}
 	if m.As == AsDiscovery {
 		group, version, _ := strings.Cut(m.APIVersion, "/")
@@ -62,6 +68,12 @@ func (m MediaType) ContentType() string {
 
 // BinaryMedia is the media type of the binary form.
 const BinaryMedia = "application/vnd." + profile.MediaTypeWord + ".protobuf"
+
+// CBORMedia is the media type of CBOR, of which a watch is a sequence (RFC 8742).
+const (
+	CBORMedia         = "application/cbor"
+	mediaCBORSequence = "application/cbor-seq"
+)
 
 const (
 	mediaJSON = "application/json"
@@ -74,6 +86,7 @@ const (
 // YAML; a watch has JSON.
 type Offer struct {
 	Binary    string // BinaryMedia; "" for none
+	CBOR      bool
 	MetaGroup string // group of Table and PartialObjectMetadata: "meta.k8s.io"
 	Table     bool
 	Partial   bool // PartialObjectMetadata and its list
@@ -84,12 +97,15 @@ type Offer struct {
 
 // formats lists the media types offered, the preferred first.
 func (o *Offer) formats() []MediaType {
-	list := append(make([]MediaType, 0, 3), MediaType{Format: JSON, name: mediaJSON, stream: o.Watch})
+	list := append(make([]MediaType, 0, 4), MediaType{Format: JSON, name: mediaJSON, stream: o.Watch})
 	if !o.Watch {
 		list = append(list, MediaType{Format: YAML, name: mediaYAML})
 	}
 	if o.Binary != "" {
 		list = append(list, MediaType{Format: Binary, name: o.Binary, stream: o.Watch})
+	}
+	if o.CBOR {
+		list = append(list, MediaType{Format: CBOR, name: CBORMedia, stream: o.Watch})
 	}
 	return list
 }
@@ -144,8 +160,8 @@ func Accepts(accept, media string) bool {
 // ErrorForm is the form of an error for an Accept header. An error is never a
 // table or metadata, and it may be in a form that the endpoint does not have for
 // its objects.
-func ErrorForm(accept string) MediaType {
-	o := Offer{Binary: BinaryMedia}
+func ErrorForm(accept string, inCBOR bool) MediaType {
+	o := Offer{Binary: BinaryMedia, CBOR: inCBOR}
 	for _, a := range parseAccept(accept) {
 		for _, m := range o.formats() {
 			if a.covers(m.name) && a.apply(&m, &o) {
@@ -237,7 +253,7 @@ func (a *alternative) apply(m *MediaType, o *Offer) bool {
 	switch kind {
 	case "Table":
 		m.As = AsTable
-		return o.Table && m.Format != Binary
+		return o.Table && m.Format != Binary && m.Format != CBOR
 	case "PartialObjectMetadata":
 		m.As = AsPartial
 		return o.Partial
@@ -249,8 +265,9 @@ func (a *alternative) apply(m *MediaType, o *Offer) bool {
 }
 
 // ParseContentType returns the encoding of a body. binary is the media type of the binary
-// form; "" when the endpoint does not read it. The error is a 415.
-func ParseContentType(header, binary string) (Format, error) {
+// form; "" when the endpoint does not read it, and inCBOR says whether it reads CBOR. The
+// error is a 415.
+func ParseContentType(header, binary string, inCBOR bool) (Format, error) {
 	if header == "" || header == mediaJSON {
 		return JSON, nil
 	}
@@ -263,10 +280,15 @@ func ParseContentType(header, binary string) (Format, error) {
 		return YAML, nil
 	case media == binary:
 		return Binary, nil
+	case inCBOR && media == CBORMedia:
+		return CBOR, nil
 	}
 	accepted := []string{mediaJSON, mediaYAML}
 	if binary != "" {
 		accepted = append(accepted, binary)
+	}
+	if inCBOR {
+		accepted = append(accepted, CBORMedia)
 	}
 	return 0, api.UnsupportedMediaType(accepted)
 }

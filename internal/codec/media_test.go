@@ -87,7 +87,7 @@ func TestErrorForm(t *testing.T) {
 		"application/json;as=Table;g=meta.k8s.io;v=v1," + mediaYAML: mediaYAML,
 		"application/yaml;stream=river":                             mediaJSON,
 	} {
-		if got := ErrorForm(accept).ContentType(); got != want {
+		if got := ErrorForm(accept, false).ContentType(); got != want {
 			t.Errorf("%q: %s, want %s", accept, got, want)
 		}
 	}
@@ -108,13 +108,13 @@ func TestParseContentType(t *testing.T) {
 		{"text/plain", 0},
 		{"/", 0},
 	} {
-		got, err := ParseContentType(c.header, binaryType)
+		got, err := ParseContentType(c.header, binaryType, false)
 		var known *api.Error
 		if got != c.want || (err == nil) != (c.want != 0) || err != nil && !(errors.As(err, &known) && known.Code == 415) {
 			t.Errorf("%q: %v %v", c.header, got, err)
 		}
 	}
-	if _, err := ParseContentType(binaryType, ""); err == nil {
+	if _, err := ParseContentType(binaryType, "", false); err == nil {
 		t.Error("the binary form was read where it is not offered")
 	}
 }
@@ -124,9 +124,9 @@ func FuzzNegotiate(f *testing.F) {
 	f.Add(`a/b;c="d;e",;=,`)
 	f.Fuzz(func(t *testing.T, accept string) {
 		m, err := Negotiate(accept, Offer{Binary: binaryType, MetaGroup: "meta.k8s.io", Table: true})
-		if m.Format == 0 && err == nil || ErrorForm(accept).Format == 0 {
+		if m.Format == 0 && err == nil || ErrorForm(accept, false).Format == 0 {
 			t.Fatalf("%q: %+v %v", accept, m, err)
 		}
-		_, _ = ParseContentType(accept, binaryType)
+		_, _ = ParseContentType(accept, binaryType, false)
 	})
 }

@@ -180,11 +180,13 @@ func typesOf(resources []*api.Resource) []*Type {
 type Schema struct {
 	Table   func() *schema.Table
 	Binary  func() *codec.BinaryCodec // the binary form of the types
+	CBOR    func() *codec.CBORCodec   // their CBOR
 	Merging func() *schema.Table      // the types as apply merges them
 }
 
 func newSchema(table func() *schema.Table, made *api.Made) *Schema {
 	return &Schema{Table: table, Binary: api.Make(made, func() *codec.BinaryCodec { return codec.NewBinary(table()) }),
+		CBOR:    api.Make(made, func() *codec.CBORCodec { return codec.NewCBOR(table()) }),
 		Merging: api.Make(made, func() *schema.Table { return apply.Merging(table()) })}
 }
 

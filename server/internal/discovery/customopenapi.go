@@ -63,11 +63,18 @@ type model struct {
 }
 
 // NewCustomOpenAPI returns a CustomOpenAPI with generated documents, which generated makes when the first is asked for. Their
-// paths that are off are left out; off is nil when none is.
-func NewCustomOpenAPI(off func(path string) bool, generated func() []api.Documents) *CustomOpenAPI {
+// paths that are off are left out; off is nil when none is. With inCBOR those that remain have CBOR, and custom resources do
+// not, as in the releases that have it.
+func NewCustomOpenAPI(off func(path string) bool, inCBOR bool, generated func() []api.Documents) *CustomOpenAPI {
 	generated = sync.OnceValue(generated)
 	return &CustomOpenAPI{
-		sources: sync.OnceValue(func() []api.Documents { return allNarrowed(generated(), off) }),
+		sources: sync.OnceValue(func() []api.Documents {
+			all := allNarrowed(generated(), off)
+			if inCBOR {
+				all = allInCBOR(all)
+			}
+			return all
+		}),
 		second: sync.OnceValue(func() *model {
 			d := unpackedNode(generated()[0].V2.JSON)
 			schemas, _ := d["definitions"].(node)

@@ -104,6 +104,12 @@ func Serves(snapshot *catalog.Snapshot, path string) bool {
 	return false
 }
 
+// OfVersion reports whether a path is that of a group version, if it is one of a document.
+func OfVersion(path string) bool {
+	rest, named := strings.CutPrefix(path, "/apis/")
+	return named && strings.Contains(rest, "/") || path == "/api/v1"
+}
+
 // Paths are the paths of a snapshot's documents.
 func Paths(snapshot *catalog.Snapshot) []string {
 	paths := []string{"/api", "/apis"}

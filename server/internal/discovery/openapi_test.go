@@ -66,7 +66,7 @@ func (c *customs) all(t testing.TB, o *CustomOpenAPI) (texts [][]byte, hashes ma
 
 // A change of one group makes the documents of that group again, and no others.
 func TestDocumentsOfOneGroup(t *testing.T) {
-	c, o := newCustoms(3), NewCustomOpenAPI(nil, usualDocuments)
+	c, o := newCustoms(3), NewCustomOpenAPI(nil, false, usualDocuments)
 	before, hashes := c.all(t, o)
 	c.put(1, "a second text")
 	after, now := c.all(t, o)
@@ -118,7 +118,7 @@ func TestDiscoveryOfOneGroup(t *testing.T) {
 // BenchmarkSecond makes the OpenAPI v2 document of a thousand groups after one of them has
 // changed.
 func BenchmarkSecond(b *testing.B) {
-	c, o := newCustoms(1000), NewCustomOpenAPI(nil, usualDocuments)
+	c, o := newCustoms(1000), NewCustomOpenAPI(nil, false, usualDocuments)
 	c.all(b, o)
 	b.ResetTimer()
 	for i := range b.N {
@@ -132,7 +132,7 @@ func BenchmarkSecond(b *testing.B) {
 // A generated document is sent as it was packed, and is the same text for clients that do
 // not read gzip.
 func TestPackedDocuments(t *testing.T) {
-	c, o := newCustoms(0), NewCustomOpenAPI(nil, usualDocuments)
+	c, o := newCustoms(0), NewCustomOpenAPI(nil, false, usualDocuments)
 	for name, doc := range map[string]Text{"json": o.Second(c.Snapshot(), false), "binary": o.Second(c.Snapshot(), true)} {
 		want, err := doc.Packed.Text()
 		parts, got := doc.Parts()

@@ -27,7 +27,7 @@ func (x *Endpoints) DiscoveryAt(snapshot *catalog.Snapshot, path string) (reques
 	if !discovery.Serves(snapshot, path) {
 		return request.Target{}, false
 	}
-	return request.Target{EndpointPath: request.FirstStep(path), Aggregated: path == "/apis",
+	return request.Target{EndpointPath: request.FirstStep(path), Aggregated: path == "/apis", InCBOR: discovery.OfVersion(path),
 		Endpoint: func(r *request.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
 }
 

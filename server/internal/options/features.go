@@ -45,6 +45,7 @@ const (
 	OpenAPIV3         = "OpenAPIV3"
 	VersionHashes     = "StorageVersionHash"
 	PriorityFairness  = "APIPriorityAndFairness"
+	CBOR              = "CBORServingAndStorage"
 	allAlpha, allBeta = "AllAlpha", "AllBeta"
 )
 

@@ -15,6 +15,7 @@ var effects = map[string]string{
 	Compression:      "large answers are compressed for clients that accept it",
 	OpenAPIV3:        "documents below /openapi/v3",
 	VersionHashes:    "discovery says by a hash how a resource is stored",
+	CBOR:             "requests, answers and watches in CBOR for clients that ask for it",
 	PriorityFairness: "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
 }
 

@@ -26,15 +26,23 @@ func formatOf(data []byte) codec.Format {
 		return codec.JSON
 	case len(data) > 0 && 'a' <= data[0] && data[0] <= 'z' && !bytes.HasPrefix(data, []byte("k8s")): // the first of its keys
 		return codec.YAML
+	case bytes.HasPrefix(data, []byte(codec.CBORTag)):
+		return codec.CBOR
 	}
 	return codec.Binary
 }
 
-// open reads the envelope of a binary object, or the kind of one that is text.
+// open reads the envelope of a binary object, or the kind of one that is text. Custom objects in CBOR
+// come from a kube-apiserver with the gate CBORServingAndStorage.
 func open(data []byte) (o content, err error) {
 	switch formatOf(data) {
 	case codec.YAML:
 		if data, err = yaml.ToJSON(data); err != nil {
+			return o, err
+		}
+		return openText(data)
+	case codec.CBOR:
+		if data, err = codec.DecodeCBOR(data); err != nil {
 			return o, err
 		}
 		return openText(data)

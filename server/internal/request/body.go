@@ -63,7 +63,7 @@ func (env *Env) ToJSON(contentType string, body []byte, want BodyKind) ([]byte, 
 	if want.Schema.Table().Custom {
 		binary = ""
 	}
-	media, err := codec.ParseContentType(contentType, binary)
+	media, err := codec.ParseContentType(contentType, binary, env.cbor)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,27 @@ func (env *Env) ToJSON(contentType string, body []byte, want BodyKind) ([]byte, 
 		return FromYAML(body)
 	case codec.Binary:
 		return env.fromBinary(body, want)
+	case codec.CBOR:
+		text, err := want.Schema.CBOR().Decode(want.Type, body)
+		if err != nil {
+			return nil, want.Refuse(err.Error())
+		}
+		return text, nil
 	}
 	return body, nil
+}
+
+// ReadConfiguration turns the body of an apply into JSON text. Its values have no types yet,
+// so that bytes in CBOR become text in base64. Errors: 400.
+func (env *Env) ReadConfiguration(r *Request) ([]byte, error) {
+	if r.Media() != applyCBOR {
+		return FromYAML(r.Body)
+	}
+	text, err := codec.DecodeCBOR(r.Body)
+	if err != nil {
+		return nil, api.BadRequest("error decoding YAML: %v", err) // as releases with CBOR call it
+	}
+	return text, nil
 }
 
 // FromYAML turns a YAML body into JSON text. Errors: 400.

@@ -57,6 +57,7 @@ type Env struct {
 	log          *slog.Logger
 	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration)
 	features     options.Gates
+	cbor         bool // see Request
 	catalog      *catalog.Catalog
 	authz        authz.Authorizer
 	limits       *Limits
@@ -72,8 +73,8 @@ type Env struct {
 
 // New makes an environment.
 func New(cfg Config) *Env {
-	return &Env{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, catalog: cfg.Catalog, authz: cfg.Authz,
-		limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper,
+	return &Env{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, cbor: cfg.Features.On(options.CBOR), catalog: cfg.Catalog,
+		authz: cfg.Authz, limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper,
 		decodeLimits: cfg.DecodeLimits,
 		Intake:       Intake{idle: make(chan struct{}, 1)}}
 }
@@ -90,8 +91,8 @@ func (env *Env) Row(of *catalog.Row) *catalog.Row {
 
 // Begin makes r the request for a target, and counts it among those under way.
 func (env *Env) Begin(r *Request, w http.ResponseWriter, q *http.Request, t Target) {
-	*r = Request{Features: env.features, limits: env.limits, Context: q.Context(), HTTP: q, Writer: w, Target: t, start: time.Now(),
-		owed: q.ContentLength != 0, Query: Query{raw: q.URL.RawQuery}, taken: env.Intake.begin()}
+	*r = Request{Features: env.features, cbor: env.cbor, limits: env.limits, Context: q.Context(), HTTP: q, Writer: w, Target: t,
+		start: time.Now(), owed: q.ContentLength != 0, Query: Query{raw: q.URL.RawQuery}, taken: env.Intake.begin()}
 }
 
 // Accepted reports whether the server handles the request: not while it stops.

@@ -37,6 +37,7 @@ type Target struct {
 	OwnRepresentation bool            // an endpoint with representations other than those of objects
 	Aggregated        bool            // a discovery path with an aggregated document
 	TakesBody         bool            // an endpoint that reads the bodies of writes
+	InCBOR            bool            // an endpoint whose documents are in CBOR too, where the release has it
 	Unbounded         bool            // an endpoint without a time limit of the server
 	Remote            *catalog.Remote // of a path that an extension server answers
 }
@@ -135,6 +136,8 @@ type Request struct {
 	Query    Query
 	Accept   codec.MediaType
 	Features options.Gates
+	cbor     bool // the release has CBOR, and its gate is on
+	inCBOR   bool // the target has it too: known from the negotiation on
 	limits   *Limits
 	room     Slot  // of a large answer
 	seat     *seat // nil before authorization, and when it is not needed any more
@@ -350,47 +353,6 @@ func lower(method string) string {
 	}
 	return string(b)
 }
-
-// Applies reports whether the request is a server-side apply.
-func (r *Request) Applies() bool {
-	return r.HTTP.Method == http.MethodPatch && r.Media() == applyPatch
-}
-
-// Media is the media type of the body, without parameters.
-func (r *Request) Media() string {
-	media, _, _ := strings.Cut(r.HTTP.Header.Get("Content-Type"), ";")
-	return strings.TrimSpace(media)
-}
-
-// patchable refuses media types that are not of a patch.
-func (r *Request) patchable() error {
-	if r.HTTP.Method != http.MethodPatch || r.Target.Row == nil || r.Target.Connects() {
-		return nil
-	}
-	switch r.Media() {
-	case JSONPatch, MergePatch, applyPatch:
-		return nil
-	case StrategicPatch:
-		if r.Target.Row.Definition == nil {
-			return nil
-		}
-	}
-	known := []string{JSONPatch, MergePatch, StrategicPatch, applyPatch}
-	if r.Target.Row.Definition != nil {
-		known = []string{JSONPatch, MergePatch, applyPatch}
-	}
-	err := api.UnsupportedMediaType(known)
-	err.HasDetails = true
-	return err
-}
-
-// The media types of patches.
-const (
-	JSONPatch      = "application/json-patch+json"
-	MergePatch     = "application/merge-patch+json"
-	StrategicPatch = "application/strategic-merge-patch+json"
-	applyPatch     = "application/apply-patch+yaml"
-)
 
 // FirstStep is the first step of a path: "/healthz" of "/healthz/log".
 func FirstStep(path string) string {

@@ -44,15 +44,17 @@ func (r *Request) negotiate() error {
 		return nil
 	}
 	var err error
-	r.Accept, err = codec.Negotiate(r.HTTP.Header.Get("Accept"), r.offer())
+	o := r.offer()
+	r.inCBOR = o.CBOR
+	r.Accept, err = codec.Negotiate(r.HTTP.Header.Get("Accept"), o)
 	r.Accept.Pretty = r.Accept.Pretty || r.pretty()
 	return err
 }
 
 // offer lists the representations of the target.
 func (r *Request) offer() codec.Offer {
-	o := codec.Offer{Binary: codec.BinaryMedia, MetaGroup: metaGroup}
 	t := r.Target
+	o := codec.Offer{Binary: codec.BinaryMedia, MetaGroup: metaGroup, CBOR: r.cbor && (t.Row != nil || t.InCBOR)}
 	o.Textual = t.Row != nil && t.Row.Definition != nil && (t.Sub == nil || t.Sub.Scale == nil)
 	if t.Endpoint != nil {
 		if t.Aggregated {
@@ -157,6 +159,9 @@ func (env *Env) RespondBytes(r *Request, code int, kind BodyKind, body []byte) e
 	if r.Accept.Format == codec.Binary {
 		return env.sendBinary(r, code, kind, body, func([]byte) {})
 	}
+	if r.Accept.Format == codec.CBOR {
+		return env.sendCBOR(r, code, kind, body)
+	}
 	return env.RespondText(r, code, body)
 }
 
@@ -236,7 +241,7 @@ func (env *Env) Fail(r *Request, err error) {
 	if len(known.Allow) > 0 {
 		r.Writer.Header().Set("Allow", strings.Join(known.Allow, ", "))
 	}
-	r.Accept = codec.ErrorForm(r.HTTP.Header.Get("Accept"))
+	r.Accept = codec.ErrorForm(r.HTTP.Header.Get("Accept"), r.inCBOR)
 	r.Accept.Pretty = r.Accept.Pretty || r.pretty()
 	respond := func() error { return env.RespondStatus(r, known.Code, codec.Status(known)) }
 	if known.Plain {

@@ -168,7 +168,7 @@ func checkMember(flag, u string) error {
 
 // Format is the form of StorageMediaType. The error names the flag, and the forms that there are.
 func (s *Settings) Format() (codec.Format, error) {
-	format, err := codec.ParseContentType(s.StorageMediaType, codec.BinaryMedia)
+	format, err := codec.ParseContentType(s.StorageMediaType, codec.BinaryMedia, false)
 	if err != nil {
 		return 0, fmt.Errorf("--storage-media-type: %q is no form of objects in etcd; use %s, application/json or application/yaml",
 			s.StorageMediaType, codec.BinaryMedia)

@@ -59,10 +59,16 @@ type Messages struct {
 	skip int // bytes of a frame's length, which a message has by itself
 }
 
-// Accept makes a WebSocket of a request. The messages are text, or binary when frames
-// begin with their length: skip is the number of its bytes. The bytes of messages are
-// added to sent. An error has been answered, with 400.
-func (s *Streams) Accept(w http.ResponseWriter, r *http.Request, skip int, sent *int64) (*Messages, error) {
+// Frames says how frames become messages: as text or binary ones, without the bytes of a
+// frame's length, which a message has by itself.
+type Frames struct {
+	Binary bool
+	Length int // bytes at the beginning
+}
+
+// Accept makes a WebSocket of a request. The bytes of messages are added to sent. An error has
+// been answered, with 400.
+func (s *Streams) Accept(w http.ResponseWriter, r *http.Request, frames Frames, sent *int64) (*Messages, error) {
 	options := &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled}
 	if p := authn.OtherProtocol(r); p != "" {
 		options.Subprotocols = []string{p}
@@ -71,8 +77,8 @@ func (s *Streams) Accept(w http.ResponseWriter, r *http.Request, skip int, sent 
 	if err != nil {
 		return nil, err
 	}
-	m := &Messages{sent: sent, conn: conn, kind: websocket.MessageText, skip: skip}
-	if skip > 0 {
+	m := &Messages{sent: sent, conn: conn, kind: websocket.MessageText, skip: frames.Length}
+	if frames.Binary {
 		m.kind = websocket.MessageBinary
 	}
 	m.ctx, m.gone = context.WithCancel(context.Background())

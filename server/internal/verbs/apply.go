@@ -30,7 +30,7 @@ func (v *Verbs) ReadApplied(r *request.Request, want request.BodyKind) (*applied
 		return nil, err
 	}
 	opts.Applied, opts.Patched = true, true
-	text, err := request.FromYAML(r.Body)
+	text, err := v.env.ReadConfiguration(r)
 	if err != nil {
 		return nil, err
 	}

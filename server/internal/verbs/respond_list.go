@@ -33,6 +33,9 @@ func (v *Verbs) respondList(r *request.Request, l *list) error {
 	if r.Accept.Format == codec.Binary {
 		return v.respondBinaryList(r, l)
 	}
+	if r.Accept.Format == codec.CBOR {
+		return v.respondCBORList(r, l)
+	}
 	buf := v.gather.Buffer()
 	if err := v.respondJSONList(r, l, *buf); err != nil {
 		return err // the buffer is not reused: HTTP/2 may still be sending it
@@ -147,6 +150,7 @@ func writeItems(r *request.Request, l *list, w *itemWriter, none string, item fu
 type itemWriter struct {
 	out   io.Writer
 	buf   []byte
+	joint bool // no comma is between two items
 	first bool
 	full  int
 }
@@ -157,7 +161,7 @@ func newItemWriter(out io.Writer, buf []byte) *itemWriter {
 }
 
 func (w *itemWriter) separate() {
-	if !w.first {
+	if !w.first && !w.joint {
 		w.buf = append(w.buf, ',')
 	}
 	w.first = false

@@ -107,7 +107,12 @@ func (f *streamForm) follow() {
 }
 
 func (f *streamForm) encode(event string, kind request.BodyKind, e *store.Entry, body []byte) ([]byte, error) {
-	if f.accept.Format != codec.Binary {
+	switch f.accept.Format {
+	case codec.Binary:
+	case codec.CBOR:
+		frame := make([]byte, 0, len(body)+frameRoom)
+		return codec.AppendCBORFrame(frame, event, func(dst []byte) ([]byte, error) { return kind.Schema.CBOR().Append(dst, kind.Type, body) })
+	default:
 		return codec.AppendFrame(make([]byte, 0, len(body)+frameRoom), event, body), nil
 	}
 	buf := f.s.gather.Buffer()
@@ -159,11 +164,11 @@ func (v *Verbs) streamMessages(r *request.Request, w *watcher) error {
 	}
 	r.Headers(r.Accept.ContentType())
 	r.Writer.Header().Del("Content-Type") // of the refusal, if there is one
-	skip := 0
+	frames := stream.Frames{Binary: r.Accept.Format == codec.Binary || r.Accept.Format == codec.CBOR}
 	if r.Accept.Format == codec.Binary {
-		skip = codec.FrameLength
+		frames.Length = codec.FrameLength
 	}
-	messages, err := v.Streams.Accept(r.Writer, r.HTTP, skip, &r.Bytes)
+	messages, err := v.Streams.Accept(r.Writer, r.HTTP, frames, &r.Bytes)
 	if err != nil {
 		r.Begun(http.StatusBadRequest) // it has been answered
 		v.log.Debug("no WebSocket", "path", w.path, "error", err)
