@@ -51,7 +51,6 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	if cfg.OwnGroupsOnly {
 		config.Apply(builtin, options.EveryServer)
 	}
-	options.DropFutureDeprecations(groups, edition.Release)
 	if !gates[options.VersionHashes] {
 		options.HideStorageHashes(groups)
 	}
@@ -66,6 +65,7 @@ func (c *Config) allGroups(r *api.Edition, on func(feature string) bool) (all, b
 		return nil, nil, errors.New("nothing to serve: set the API of the configuration, or leave OwnGroupsOnly out")
 	}
 	builtin = c.builtinGroups(r, on)
+	options.DropFutureDeprecations(builtin, r.Release)
 	all, err = joined(builtin, c.API)
 	return all, builtin, err
 }
@@ -84,14 +84,16 @@ func (c *Config) builtinGroups(r *api.Edition, on func(feature string) bool) []*
 	return groups
 }
 
-// joined are group versions with those of an API, in the order of discovery. A group
+// joined are group versions with those of an API in its own release, in the order of discovery. A group
 // version may not be in both.
 func joined(groups []*api.GroupVersion, more *api.API) ([]*api.GroupVersion, error) {
 	if more == nil {
 		return groups, nil
 	}
 	groups = slices.Clone(groups)
-	for _, gv := range more.Groups() {
+	own := more.Groups()
+	options.DropFutureDeprecations(own, more.Release)
+	for _, gv := range own {
 		if slices.ContainsFunc(groups, func(other *api.GroupVersion) bool { return other.APIVersion() == gv.APIVersion() }) {
 			return nil, fmt.Errorf("the API has %s, which is built in: give its group another name", gv.APIVersion())
 		}

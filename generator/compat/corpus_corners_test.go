@@ -42,6 +42,13 @@ var cornerRows = []row{
 	field("a length where a text in a schema needs a character", "", `type: string, anyOf: [{enum: [a, b]}, {pattern: "^x"}]`, `type: string, anyOf: [{enum: [a, b]}, {pattern: "^x"}], minLength: 1`),
 	field("a length where no text is none", "", "type: string", "type: string, minLength: 1"),
 	field("a length where any text is kept", "E:bounds-tightened", "type: string, x-cluster-presence: explicit", "type: string, x-cluster-presence: explicit, minLength: 1"),
+	field("no text is judged by rules, without any", "", "type: string", "type: string, x-cluster-missing: by-rules"),
+	field("no text is judged by a pattern", "E:field-required", `type: string, pattern: "^x"`, `type: string, pattern: "^x", x-cluster-missing: by-rules`),
+	field("no text is judged by a pattern that takes it", "", `type: string, pattern: "^x?$"`, `type: string, pattern: "^x?$", x-cluster-missing: by-rules`),
+	field("no text is judged by a check", "E:field-required", "type: string, x-cluster-format: dns1123-label", "type: string, x-cluster-format: dns1123-label, x-cluster-missing: by-rules"),
+	field("no text is judged by words", "E:field-required", "type: string, enum: [One, Two]", "type: string, enum: [One, Two], x-cluster-missing: by-rules"),
+	field("no number is judged by a bound", "E:field-required", "type: integer, minimum: 1", "type: integer, minimum: 1, x-cluster-missing: by-rules"),
+	field("no number is judged by a bound that takes 0", "", "type: integer, maximum: 9", "type: integer, maximum: 9, x-cluster-missing: by-rules"),
 	field("a bound that a constant keeps", "", "type: integer, enum: [1, 2]", "type: integer, enum: [1, 2], minimum: 1"),
 	field("a schema has a title", "", "type: string, anyOf: [{maxLength: 5}, {pattern: \"^x\"}]", "type: string, anyOf: [{maxLength: 5, title: Short}, {pattern: \"^x\", description: Named.}]"),
 }

@@ -13,6 +13,7 @@ var silentRows = []row{
 	added("a text of few words is added", "type: string, enum: [One, Two]"),
 	added("a text with a pattern is added", `type: string, pattern: "^x"`),
 	added("a checked text is added", "type: string, x-cluster-format: ip"),
+	added("a text is added, whose rules judge that it is absent", "type: string, x-cluster-missing: by-rules"),
 	added("a list is added", "items: {type: string}"),
 	added("a bounded list is added", "items: {type: string}, minItems: 1, maxItems: 2"),
 	added("a set is added", "items: {type: string}, x-cluster-list-type: set"),

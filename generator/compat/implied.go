@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // implied reports whether the values that a shape accepts keep the schemas of another one.
@@ -150,6 +152,28 @@ func accepts(t *shape, v any, deep bool) bool {
 		}
 	}
 	return t.inline().holds(v)
+}
+
+// refusesNone reports whether the rules of a member with x-cluster-missing by-rules refuse objects without it: as in the
+// server, its words, patterns, checks and bounds judge the empty text or 0.
+func (t *shape) refusesNone() bool {
+	none := ""
+	switch t.kind {
+	case "string":
+	case "int32", "int64", "number", "int-or-string":
+		none = "0"
+		if zero := (bound{}); t.low.tighter(zero) || t.high.tighter(zero) {
+			return true
+		}
+	default:
+		return false
+	}
+	refuses := func(pattern string) bool {
+		re, err := regexp.Compile(pattern)
+		return err == nil && !re.MatchString(none)
+	}
+	return len(t.enum) > 0 && !t.openEnum || slices.ContainsFunc(t.text.patterns, refuses) ||
+		slices.ContainsFunc(t.text.checks, func(check string) bool { return len(document.CheckFormat(check, none)) > 0 })
 }
 
 // inline are the rules of a shape as a schema.

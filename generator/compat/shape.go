@@ -150,7 +150,7 @@ func (b *builder) member(of *schema.Schema, p *schema.Property, in *model.Type) 
 		unchecked: s.Validate != nil && !*s.Validate,
 		patch:     slices.Compact(slices.Sorted(slices.Values(s.PatchStrategy))), mergeKey: s.PatchMergeKey, def: string(s.Default), defaulted: s.Default != nil,
 		renamed: s.RenamedFrom}
-	m.required = of.Enforces(p.Name) && !m.unchecked || s.Missing == "by-rules"
+	m.required = of.Enforces(p.Name) && !m.unchecked || s.Missing == "by-rules" && m.refusesNone()
 	if m.presence == "" {
 		m.presence = "implicit"
 		if m.kind == "object" {

@@ -73,6 +73,36 @@ func TestConfigurationsThatCannotBeApplied(t *testing.T) {
 	}
 }
 
+// An element may lack a key of several, which makes it another element than those that have the key.
+func TestKeysThatAreAbsent(t *testing.T) {
+	k := claimKind()
+	claim := func(devices string) string {
+		return `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c","namespace":"n"},"status":{"devices":[` + devices + `]}}`
+	}
+	const whole, shared = `{"driver":"d","pool":"p","device":"x"}`, `{"driver":"d","pool":"p","device":"x","shareID":"s"}`
+	w := Write{Manager: "m", Time: "2022-01-01T00:00:00Z"}
+	body, err := k.Apply(document.Value{}, untyped(t, claim(whole+","+shared)), w, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"k:{\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\"}":{`, `"k:{\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"shareID\":\"s\"}":{`} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("%s is not in %s", want, body)
+		}
+	}
+	live := object(t, k, string(body))
+	if body, err = k.Apply(live, untyped(t, claim(shared)), w, false); err != nil {
+		t.Fatal(err)
+	}
+	if left := untyped(t, string(body)).At("status", "devices"); left.Len() != 1 || left.Index(0).Get("shareID").Text() != "s" {
+		t.Errorf("without the device that is not shared: %s", body)
+	}
+	e := refused(t, k, document.Value{}, claim(whole+","+shared+","+whole))
+	if want := `failed to create typed patch object (n/c; resource.k8s.io/v1, Kind=ResourceClaim): .status.devices: duplicate entries for key [device="x",driver="d",pool="p"]`; e.Message != want || e.Code != 422 {
+		t.Errorf("got %d %s, want %s", e.Code, e.Message, want)
+	}
+}
+
 // A key that is always written is "" when a configuration leaves it out.
 func TestKeysThatAreAlwaysWritten(t *testing.T) {
 	body, err := appsKind("Deployment").Apply(document.Value{}, untyped(t, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"template":{"spec":{"containers":[{"image":"i"}]}}}}`), Write{Manager: "m"}, false)

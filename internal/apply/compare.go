@@ -252,7 +252,7 @@ func (x *index) first(places []int) document.Value {
 	return x.items[places[0]].value
 }
 
-// keyless reports whether an element lacks a key.
+// keyless reports whether an element lacks all keys.
 func (x *index) keyless(places []int) bool {
 	return len(places) > 0 && x.items[places[0]].keyless
 }

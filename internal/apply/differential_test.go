@@ -12,6 +12,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	apps "github.com/capstan-dev/capstan/internal/gen/apps/v1"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	core "github.com/capstan-dev/capstan/internal/gen/core/v1"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -19,6 +20,21 @@ import (
 func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
 
 var coreTable, appsTable = Merging(&core.Table), Merging(&apps.Table)
+
+// claimsTable is the release whose devices of claims have a key that may be absent.
+var claimsTable = tableOf("1.36", "resource/v1")
+
+func tableOf(release, version string) *schema.Table {
+	edition, err := generated.Edition(release)
+	if err != nil {
+		panic(err)
+	}
+	return edition.Table(version, generated.Tables()[version])
+}
+
+func claimKind() *Kind {
+	return &Kind{Table: Merging(claimsTable), Type: claimsTable.Root("ResourceClaim"), APIVersion: "resource.k8s.io/v1", Name: "ResourceClaim"}
+}
 
 func coreKind(name string) *Kind {
 	return &Kind{Table: coreTable, Type: core.Table.Root(name), APIVersion: "v1", Name: name}
@@ -29,7 +45,7 @@ func appsKind(name string) *Kind {
 }
 
 func testKinds() []*Kind {
-	return []*Kind{coreKind("Pod"), coreKind("Service"), coreKind("ConfigMap"), appsKind("Deployment")}
+	return []*Kind{coreKind("Pod"), coreKind("Service"), coreKind("ConfigMap"), appsKind("Deployment"), claimKind()}
 }
 
 // zeroJSON is a new object: the fields that are always written.
@@ -69,8 +85,11 @@ func mustText(v any) []byte {
 // read makes an object of JSON as the server does.
 func (k *Kind) read(text []byte) (*document.Document, error) {
 	table := &core.Table
-	if k.Table == appsTable {
+	switch k.APIVersion {
+	case "apps/v1":
 		table = &apps.Table
+	case "resource.k8s.io/v1":
+		table = claimsTable
 	}
 	d := document.Decoder{Table: table}
 	doc, _, err := d.Decode(k.Type, text)
@@ -132,6 +151,9 @@ func run(t *testing.T, k *Kind, seed uint64, steps int) (conflicts int) {
 	ref := newReference(k)
 	zero := zeroJSON(k.Table, k.Type)
 	reset := NewSet([]string{"status"})
+	if k.Name == "ResourceClaim" {
+		reset = NewSet([]string{"spec"}) // as its status does, which has the devices
+	}
 	var live *document.Document
 	var err error
 	before := map[string][]byte{} // last applied configuration by manager

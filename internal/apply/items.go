@@ -9,7 +9,7 @@ import (
 type item struct {
 	step    Step
 	value   document.Value
-	keyless bool // a key is missing and has no default
+	keyless bool // all keys are missing and have no defaults
 }
 
 // items returns the elements of a keyed list with their steps; none for null.
@@ -44,13 +44,13 @@ func (g grammar) items(typ schema.Ref, v document.Value) []item {
 	return out
 }
 
-// appendItemKeys writes the keys of an element, in order, and reports whether one is
+// appendItemKeys writes the keys of an element, in order, and reports whether all are
 // missing. A key that was not sent has its default; one that is always written has at
-// least its zero value.
+// least its zero value. A further one is absent: elements with it are others.
 func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v document.Value) (_ []byte, keyless bool) {
 	elem := g.typeOf(t.Elem)
 	dst = append(dst, '{')
-	first := true
+	keyless = true
 	for _, key := range keys {
 		value, def := v.Get(key), ""
 		if !value.Exists() && elem != nil {
@@ -59,13 +59,12 @@ func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v doc
 			}
 		}
 		if !value.Exists() && def == "" {
-			keyless = true
 			continue
 		}
-		if !first {
+		if !keyless {
 			dst = append(dst, ',')
 		}
-		first = false
+		keyless = false
 		dst = append(appendStepString(dst, []byte(key)), ':')
 		if value.Exists() {
 			dst = appendStepValue(dst, value)

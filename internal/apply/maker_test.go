@@ -89,7 +89,8 @@ func (m *maker) list(t *schema.Type, depth int, raw bool) any {
 			for _, key := range t.ListKeys {
 				f := &elem.Fields[elem.Field(key)]
 				delete(o, key)
-				if f.Default == "" || m.IntN(2) == 0 {
+				absent := f.Default != "" || len(t.ListKeys) > 1 && f.Presence == schema.Explicit // may be
+				if !absent || m.IntN(2) == 0 {
 					o[key] = m.value(f.Type, depth+1, false)
 				}
 			}

@@ -76,7 +76,9 @@ func referenceSchema(t *schema.Table) *smd.Schema {
 				def.List.Keys = typ.ListKeys
 			}
 		case schema.Any:
-			def.Atom = s.Types[1].Atom
+			if def.Atom = s.Types[1].Atom; typ.Binary == schema.BinaryRaw {
+				def.Atom = s.Types[0].Atom
+			}
 		default:
 			def.Scalar = &scalar
 		}

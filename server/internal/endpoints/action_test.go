@@ -325,3 +325,31 @@ func TestDeprecatedAction(t *testing.T) {
 		t.Errorf("the metrics lack %s", used)
 	}
 }
+
+// TestOwnDeprecations: deprecations of a module begin with a release of its own, whatever that of the built-in kinds is.
+func TestOwnDeprecations(t *testing.T) {
+	for _, c := range []struct {
+		release, since string // of the API
+		warns          bool
+	}{{"", "1.30", true}, {"1.9", "1.10", false}, {"2.0", "1.30", true}} {
+		for path, what := range map[string]string{ownRoles: "Role", ownRoles + "/a/label": "label of roles"} {
+			own := harness.ActionAPI(map[string]*api.Action{"label": action.Writes(labelled).Ends(c.since, "", "")}, nil)
+			groups := own.Groups
+			own.Release, own.Groups = c.release, func() []*api.GroupVersion {
+				all := groups()
+				if roles := &all[0].Resources[0]; path == ownRoles {
+					roles.Deprecated = roles.Subresources[0].Action.Deprecated
+				}
+				return all
+			}
+			h := harness.Start(t, func(config *server.Config) { config.API = own })
+			want := ""
+			if c.warns {
+				want = `299 - "tools.example.com/v1 ` + what + " is deprecated in v" + c.since + `+"`
+			}
+			if got := h.Post(path, `{"metadata":{"name":"a"}}`).Header.Get("Warning"); got != want {
+				t.Errorf("%s, deprecated since %s, as %q: got %q, want %q", path, c.since, c.release, got, want)
+			}
+		}
+	}
+}

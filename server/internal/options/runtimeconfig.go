@@ -152,15 +152,37 @@ func (c RuntimeConfig) of(gv *api.GroupVersion, plural string) (on, set bool) {
 	return on, set
 }
 
-// DropFutureDeprecations removes deprecations that begin in a later release than the one that is served.
+// DropFutureDeprecations removes deprecations that begin in a later release of the documents than the one that is served, none
+// where the documents have no releases ("").
 func DropFutureDeprecations(groups []*api.GroupVersion, release string) {
+	drop := func(d **api.Deprecation) {
+		if *d != nil && release != "" && compareReleases((*d).Since, release) > 0 {
+			*d = nil
+		}
+	}
 	for _, gv := range groups {
 		for i := range gv.Resources {
-			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(release) {
-				gv.Resources[i].Deprecated = nil
+			res := &gv.Resources[i]
+			drop(&res.Deprecated)
+			for j := range res.Subresources {
+				if action := res.Subresources[j].Action; action != nil {
+					drop(&action.Deprecated)
+				}
 			}
 		}
 	}
+}
+
+// compareReleases orders releases by their numbers: "1.9" comes before "1.10".
+func compareReleases(a, b string) int {
+	numbers := func(release string) (all []int) {
+		for part := range strings.SplitSeq(release, ".") {
+			n, _ := strconv.Atoi(part) // text that is not a number counts as the oldest
+			all = append(all, n)
+		}
+		return all
+	}
+	return slices.Compare(numbers(a), numbers(b))
 }
 
 // HideStorageHashes removes the hashes of storage versions from discovery.

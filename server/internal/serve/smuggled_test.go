@@ -19,6 +19,7 @@ func TestSmuggledRequests(t *testing.T) {
 	head := "POST " + harness.ConfigMaps + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bob-token\r\nContent-Type: application/json\r\n"
 	for name, text := range map[string]string{
 		"both lengths":          head + "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG" + second,
+		"both lengths, whole":   head + "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + second,
 		"a space":               head + "Content-Length: 0\r\nTransfer-Encoding : chunked\r\n\r\n" + second,
 		"two lengths":           head + "Content-Length: 0\r\nContent-Length: 5\r\n\r\n" + second,
 		"a list of lengths":     head + "Content-Length: 0, 5\r\n\r\n" + second,

@@ -103,6 +103,10 @@ func (h *Handler) accept(x *exchange) error {
 	if h.cfg.GoawayChance > 0 && x.r.HTTP.ProtoMajor == 2 && rand.Float64() < h.cfg.GoawayChance {
 		x.r.Writer.Header().Set("Connection", "close") // which HTTP/2 has no header for: it sends GOAWAY
 	}
+	if x.r.HTTP.ProtoMajor == 1 && len(x.r.HTTP.TransferEncoding) > 0 {
+		// RFC 9112, 6.1: a Content-Length, which net/http has removed, may have put the end elsewhere for a proxy.
+		x.r.Writer.Header().Set("Connection", "close")
+	}
 	if x.r.Accepted() {
 		return nil
 	}
