@@ -1,6 +1,9 @@
 package endpoints
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
@@ -56,6 +59,10 @@ func checkAccessReview(obj document.Value, self, local bool) (causes []schema.Ca
 	}
 	if !self && spec.Get("user").Text() == "" && spec.Get("groups").Len() == 0 {
 		invalid("spec.user", "at least one of user or group must be specified")
+	}
+	for _, name := range [...]string{"fieldSelector", "labelSelector"} {
+		wrong := slices.DeleteFunc(document.Validate(resource.Get(name), nil), func(c schema.Cause) bool { return strings.HasSuffix(c.Field, ".operator") })
+		causes = append(causes, wrong...) // operators may be newer than the server
 	}
 	namespace, more := "", false
 	for name, v := range obj.Get("metadata").Members() {

@@ -103,7 +103,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -123,7 +123,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -143,7 +143,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}

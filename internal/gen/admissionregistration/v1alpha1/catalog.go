@@ -57,7 +57,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}}},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -69,7 +69,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -81,7 +81,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -93,7 +93,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1alpha1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}

@@ -76,7 +76,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}}},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -89,7 +89,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -102,7 +102,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}

@@ -51,6 +51,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus:  true,
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
+			Hooks:      &api.Hooks{Status: h.StatusPodCertificateRequest},
 			Deprecated: &api.Deprecation{Since: "1.38", RemovedIn: "1.41", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod certificate request.", Path: ".metadata.name"},
@@ -67,7 +68,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1beta1", Kind: "PodCertificateRequest", Table: gv.Table, Type: gv.Table.Root("PodCertificateRequest"), Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1beta1", Kind: "PodCertificateRequest", Table: gv.Table, Type: gv.Table.Root("PodCertificateRequest"), Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			},
 		})
 	}
