@@ -46,7 +46,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "3cDF5hqTkLY=",
 			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
 			Deprecated: &api.Deprecation{Since: "1.30", RemovedIn: "1.33", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service CIDR.", Path: ".metadata.name"},
