@@ -36,8 +36,8 @@ type list struct {
 
 // item is the part of a list that belongs to one object.
 type item struct {
-	Name      string            `yaml:"name"`
-	Namespace string            `yaml:"namespace"`
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace"`
 	Releases  `yaml:",inline"`
 	Labels    map[string]string `yaml:"labels"`
 	Members   map[string]any    `yaml:",inline"`
