@@ -51,6 +51,7 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	if cfg.OwnGroupsOnly {
 		config.Apply(builtin, options.EveryServer)
 	}
+	gates.HideGated(builtin)
 	if !gates[options.VersionHashes] {
 		options.HideStorageHashes(groups)
 	}

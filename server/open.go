@@ -132,7 +132,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.closeLater(elsewhere.Close)
 
 	// The server's own activities.
-	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Pauses: times.Pauses, Settings: cfg.Background,
+	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Since: s.edition.Since, Pauses: times.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
 		Keys: s.keys, Kubeconfig: s.Kubeconfig, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets,
 		Quotas: s.admitting.quotas, Sharing: s.sharing})
@@ -162,11 +162,11 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.env = request.New(request.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
 		Body: times.Body, Owed: times.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
 		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Slow: slow, Sweeper: s.sweeper, Newest: s.newest()})
-	verbs := verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
+	verbs := verbs.New(verbs.Config{Log: s.log, Since: s.edition.Since, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Main: main, Events: events,
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
-	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
+	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Since: s.edition.Since, Clock: cfg.Clock, APIAudiences: cfg.APIAudiences,
 		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested,
 		IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
@@ -187,7 +187,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 func (s *Server) openObjects(ctx context.Context, reader *objects.Reader, decoding document.Limits, headers *index.Index) (*objects.Objects, error) {
 	s.headers = headers
 	to := objects.Config{MaxObjectBytes: s.cfg.MaxObjectBytes, DecodeLimits: decoding, Clock: s.cfg.Clock, Admission: s.admitting.chain,
-		Services: s.services, Headers: headers, ProvidesNamespaces: s.cfg.Admission.On("NamespaceAutoProvision")}
+		Services: s.services, Headers: headers, ProvidesNamespaces: s.cfg.Admission.On("NamespaceAutoProvision"), Since: s.edition.Since}
 	referrers, err := references.Open(ctx, references.Config{Store: s.store, Catalog: s.catalog, Logger: s.log})
 	if err != nil {
 		return nil, err

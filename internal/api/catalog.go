@@ -122,6 +122,7 @@ type Resource struct {
 	Selectable        []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
 	Subresources      []Subresource
 	Hooks             *Hooks // nil when the kind has none
+	Gate              string // the feature without which the resource is not served; "" for none
 	Deprecated        *Deprecation
 	Definition        *Definition // of custom resources; nil for all others
 	Conversion        *Conversion // nil in the storage version; columns and lifecycle then are those of Storage

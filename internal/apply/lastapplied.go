@@ -1,6 +1,9 @@
 package apply
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
@@ -55,7 +58,9 @@ func setLastApplied(obj, applied document.Value) {
 	if own := plain.Root().At("metadata", "annotations"); own.Exists() {
 		own.Remove(lastAppliedAnnotation)
 	}
-	text := string(appendStepValue(nil, plain.Root())) + "\n"
+	var escaped bytes.Buffer
+	json.HTMLEscape(&escaped, appendStepValue(nil, plain.Root())) // as clients write it
+	text := escaped.String() + "\n"
 	size := len(lastAppliedAnnotation) + len(text)
 	for name, v := range annotations.Members() {
 		if name != lastAppliedAnnotation {

@@ -76,12 +76,15 @@ const (
 	Configuration // of the type Object
 	Patches       // a list of the type JSONPatch
 	Anything
+	ConditionOrUnknown // true or false, as far as a value of the kind Unknown shows
 )
 
 func (r Result) allows(is *cel.Type) bool {
 	switch r {
 	case Condition:
 		return is == cel.BoolType
+	case ConditionOrUnknown:
+		return is == cel.BoolType || is == cel.AnyType
 	case Text:
 		return is == cel.StringType
 	case TextOrNull:

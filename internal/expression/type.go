@@ -30,6 +30,8 @@ const (
 	Number
 	IntOrString
 	Opaque
+	Unknown  // any JSON, whose parts expressions cannot name
+	Quantity // an amount, like 50Mi
 )
 
 // Type declares the values of a variable or of a part of it. It does not change once a
@@ -89,6 +91,7 @@ var dynamic = &Type{Kind: Dynamic, native: types.DynType}
 var simple = map[Kind]*types.Type{
 	Dynamic: types.DynType, String: types.StringType, Bytes: types.BytesType, Duration: types.DurationType, Date: types.TimestampType,
 	DateTime: types.TimestampType, Boolean: types.BoolType, Integer: types.IntType, Number: types.DoubleType, IntOrString: types.DynType, Opaque: types.DynType,
+	Unknown: types.AnyType, Quantity: quantities.is,
 }
 
 // Member is the type of a member of an object or map, nil for one that is not declared.

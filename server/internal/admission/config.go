@@ -22,6 +22,8 @@ type Config struct {
 	// without own tolerations stays on a node that is not ready or not reachable. Default
 	// 300; negative for 0.
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
+	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
+	Since func(release string) bool
 	// RemoteRights is set where rights are decided outside of the server: then any write may
 	// block.
 	RemoteRights bool

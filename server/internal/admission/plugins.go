@@ -107,7 +107,7 @@ func rules() map[string]rule {
 		"ExtendedResourceToleration":           {admit: (*Chain).tolerateExtended, about: []string{"pods"}},
 		"PersistentVolumeLabel":                {admit: (*Chain).labelVolume, about: []string{"persistentvolumes"}},
 		"DefaultStorageClass":                  {admit: (*Chain).defaultStorageClass, about: []string{"persistentvolumeclaims"}},
-		"StorageObjectInUseProtection":         {admit: (*Chain).protect, about: []string{"persistentvolumes", "persistentvolumeclaims"}},
+		"StorageObjectInUseProtection":         {admit: (*Chain).protect, about: []string{"persistentvolumes", "persistentvolumeclaims", "volumeattributesclasses"}},
 		"OwnerReferencesPermissionEnforcement": {check: (*Chain).enforceOwners},
 		"PersistentVolumeClaimResize":          {check: (*Chain).resize, about: []string{"persistentvolumeclaims"}},
 		"RuntimeClass":                         {admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead, about: []string{"pods"}},

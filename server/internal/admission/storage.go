@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// protect gives volumes and claims a finalizer, which a controller removes when they are
+// protect gives volumes, claims and classes of attributes a finalizer, which a controller removes when they are
 // not in use.
 func (c *Chain) protect(_ context.Context, r *Request) error {
 	finalizer := ""
@@ -17,6 +17,8 @@ func (c *Chain) protect(_ context.Context, r *Request) error {
 		finalizer = profile.LabelDomain + "/pvc-protection"
 	case r.is("", "persistentvolumes"):
 		finalizer = profile.LabelDomain + "/pv-protection"
+	case r.is("storage."+profile.GroupSuffix, "volumeattributesclasses") && c.config.Since != nil && c.config.Since("1.34"):
+		finalizer = profile.LabelDomain + "/vac-protection"
 	default:
 		return nil
 	}

@@ -36,15 +36,27 @@ type list struct {
 
 // item is the part of a list that belongs to one object.
 type item struct {
-	Name      string            `yaml:"name"`
-	Namespace string            `yaml:"namespace"`
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace"`
+	Releases  `yaml:",inline"`
 	Labels    map[string]string `yaml:"labels"`
 	Members   map[string]any    `yaml:",inline"`
 }
 
-// Objects returns all objects. Those that others refer to come first. An error names the
-// wrong file.
-func Objects(groupSuffix, labelDomain string) ([]Object, error) {
+// Releases are those that have an object, a rule of a role, or a subject of a binding. These keys are not part of it.
+type Releases struct {
+	Since string `yaml:"since"` // "" for the first one
+	Until string `yaml:"until"` // the first one without it; "" for none
+}
+
+// has reports whether a release is one of them.
+func (r Releases) has(since func(release string) bool) bool {
+	return (r.Since == "" || since(r.Since)) && (r.Until == "" || !since(r.Until))
+}
+
+// Objects returns all objects of a release, of which since reports whether it is a named one or a later one. Those that
+// others refer to come first. An error names the wrong file.
+func Objects(groupSuffix, labelDomain string, since func(release string) bool) ([]Object, error) {
 	profile := strings.NewReplacer("<groupSuffix>", groupSuffix, "<labelDomain>", labelDomain)
 	var all []Object
 	for _, name := range []string{"priorityclasses.yaml", "prioritylevels.yaml", "flowschemas.yaml", "clusterroles.yaml", "controllerroles.yaml", "roles.yaml",
@@ -57,7 +69,11 @@ func Objects(groupSuffix, labelDomain string) ([]Object, error) {
 		if err := yaml.Unmarshal([]byte(profile.Replace(string(data))), &l); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		l.Items = slices.DeleteFunc(l.Items, func(i item) bool { return !i.has(since) })
 		for _, i := range l.Items {
+			for name, of := range i.Members {
+				i.Members[name] = present(of, since)
+			}
 			o, err := l.object(i)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", name, i.Name, err)
@@ -78,6 +94,31 @@ func Objects(groupSuffix, labelDomain string) ([]Object, error) {
 		}
 	}
 	return all, nil
+}
+
+// present is a member of an object as it is in a release: a list without the elements that the release lacks.
+func present(member any, since func(release string) bool) any {
+	list, ok := member.([]any)
+	if !ok {
+		return member
+	}
+	var left []any
+	for _, e := range list {
+		of, ok := e.(map[string]any)
+		if !ok {
+			return member
+		}
+		var in Releases
+		in.Since, _ = of["since"].(string)
+		in.Until, _ = of["until"].(string)
+		if in.has(since) {
+			of = maps.Clone(of)
+			delete(of, "since")
+			delete(of, "until")
+			left = append(left, of)
+		}
+	}
+	return left
 }
 
 // controllerBinding gives a controller's role to its service account.

@@ -12,7 +12,7 @@ import (
 )
 
 func TestObjects(t *testing.T) {
-	all, err := Objects("example.org", "labels.example.org")
+	all, err := Objects("example.org", "labels.example.org", func(string) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package endpoints
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
@@ -14,8 +17,12 @@ import (
 func (x *Endpoints) reviewAccess(r *request.Request) error {
 	res := r.Target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
+	var selectors []string
+	if x.cfg.Since("1.34") || x.cfg.Features.On("AuthorizeWithSelectors") {
+		selectors = []string{"fieldSelector", "labelSelector"}
+	}
 	check := func(obj document.Value) error {
-		if causes := checkAccessReview(obj, self, res.Namespaced); len(causes) > 0 {
+		if causes := checkAccessReview(obj, self, res.Namespaced, selectors); len(causes) > 0 {
 			return api.Invalid(res.GV.Group, "", "", causes)
 		}
 		return nil
@@ -41,8 +48,8 @@ func (x *Endpoints) reviewAccess(r *request.Request) error {
 	})
 }
 
-// checkAccessReview checks a review.
-func checkAccessReview(obj document.Value, self, local bool) (causes []schema.Cause) {
+// checkAccessReview checks a review with the named selectors.
+func checkAccessReview(obj document.Value, self, local bool, selectors []string) (causes []schema.Cause) {
 	invalid := func(field, why string) {
 		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: field, Message: "Invalid value: " + why})
 	}
@@ -56,6 +63,10 @@ func checkAccessReview(obj document.Value, self, local bool) (causes []schema.Ca
 	}
 	if !self && spec.Get("user").Text() == "" && spec.Get("groups").Len() == 0 {
 		invalid("spec.user", "at least one of user or group must be specified")
+	}
+	for _, name := range selectors {
+		wrong := slices.DeleteFunc(document.Validate(resource.Get(name), nil), func(c schema.Cause) bool { return strings.HasSuffix(c.Field, ".operator") })
+		causes = append(causes, wrong...) // operators may be newer than the server
 	}
 	namespace, more := "", false
 	for name, v := range obj.Get("metadata").Members() {

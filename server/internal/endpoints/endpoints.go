@@ -32,6 +32,8 @@ type Config struct {
 	// Documents makes the generated ones, those of the built-in resources first, when the first is asked for.
 	Documents func() []api.Documents
 	Release   string // of the built-in kinds: "1.25"
+	// Since reports whether that release is a named one or a later one.
+	Since func(release string) bool
 
 	Env      *request.Env
 	Verbs    *verbs.Verbs

@@ -61,7 +61,9 @@ func (x *Endpoints) admitReview(r *request.Request, opts objects.Options, obj do
 	res := r.Target.Row
 	meta := obj.SetObject("metadata")
 	objects.DropSystemFields(meta)
-	meta.SetNull("creationTimestamp")
+	if meta.Remove("creationTimestamp"); !x.cfg.Since("1.34") {
+		meta.SetNull("creationTimestamp")
+	}
 	if err := objects.MatchNamespace(res, meta, r.Target.Namespace); err != nil {
 		return err
 	}

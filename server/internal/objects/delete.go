@@ -53,7 +53,7 @@ func CheckProtected(res *api.Resource, name string) error {
 
 // DeleteObject removes an object or, because of finalizers or a grace period, marks it as
 // terminating. gone reports which; entry is the last state, with the resourceVersion that
-// the object had. An object with a grace period is marked first and then removed, even if
+// the object had, or from 1.26 on that of its deletion. An object with a grace period is marked first and then removed, even if
 // the period is zero: watchers see both.
 func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) (entry store.Entry, gone bool, err error) {
 	first, err := o.deleteStep(ctx, of, opts)
@@ -65,6 +65,9 @@ func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) 
 	next.marked, next.Grace, next.Revision = uid, new(int64), nil
 	second, err := o.deleteStep(ctx, of, next)
 	var refused *api.Error
+	if second.ending == ended && len(second.Body) > 0 && o.since("1.26") {
+		return second.Entry, true, nil
+	}
 	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
 		return first.Entry, true, nil // another delete may have been faster
 	}

@@ -17,6 +17,8 @@ type Config struct {
 	Services       *addresses.Services
 	Headers        *index.Index // for the lists of hooks; nil for none
 	Referrers      Referrers    // nil where no reference restricts deletes
+	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
+	Since func(release string) bool
 	// ProvidesNamespaces has a missing namespace created before the first object in it.
 	ProvidesNamespaces bool
 }
@@ -34,6 +36,9 @@ type Objects struct {
 	services     *addresses.Services
 	turns        *turns
 }
+
+// since reports whether the release of the built-in kinds is a named one or a later one.
+func (o *Objects) since(release string) bool { return o.cfg.Since != nil && o.cfg.Since(release) }
 
 // New makes the objects of a reader's store writable.
 func New(r *Reader, cfg Config) *Objects {

@@ -352,6 +352,9 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 	case errors.Is(err, ErrNothing):
 		err = nil
 	case errors.Is(err, errDryRun), err == nil && e.answer != nil:
+		if e.made.Op == store.OpDelete && !e.Opts.DryRun && e.s.since("1.26") { // which shows when the object went
+			e.answer = notStored(&entry, e.obj, "")
+		}
 		out.Entry, err = *e.answer, nil
 		out.Key = key
 	default:
@@ -364,7 +367,7 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 var errDryRun = errors.New("dry run")
 
 // notStored is an answer that differs from the stored object: that of a dry run, or of an
-// update that became a deletion. Its resourceVersion is that of the object that it replaces;
+// update that became a deletion. Its resourceVersion is that of the object that it replaces, or of the deletion;
 // without one (nil), the one that was sent. The entry has no revision: nothing that is made
 // of it may be kept for the stored object.
 func notStored(current *store.Entry, obj document.Value, version string) *store.Entry {

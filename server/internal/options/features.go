@@ -77,6 +77,17 @@ func (f Gates) MarkGated(groups []*api.GroupVersion) {
 	}
 }
 
+// HideGated has the resources not served whose features are off, whatever else turned them on.
+func (f Gates) HideGated(groups []*api.GroupVersion) {
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			if gate := gv.Resources[i].Gate; gate != "" && !f.On(gate) {
+				gv.Resources[i].Off = true
+			}
+		}
+	}
+}
+
 // Parse reads <name>=true or =false; a later one of a name wins, and a name wins over
 // AllAlpha and AllBeta. The gates are those of a release. warnings are for the operator.
 func Parse(pairs []string, release string) (f Gates, warnings []string, err error) {

@@ -27,7 +27,7 @@ func (env *Env) Negotiate(r *Request) error {
 		return err
 	}
 	err := r.negotiate()
-	if !r.Target.custom() && r.Accept.Format != 0 && r.warnDeprecated() {
+	if !r.Target.custom() && !r.Target.nameless() && r.Accept.Format != 0 && r.warnDeprecated() {
 		deprecated := r.Target.deprecated()
 		env.metrics.UseDeprecated(&r.figures, deprecated)
 		r.Annotate(removedNote, deprecated.RemovedIn)

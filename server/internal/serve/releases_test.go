@@ -97,7 +97,10 @@ func TestReleases(t *testing.T) {
 	for _, release := range releases.History().All {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			h := harness.Start(t, emulating(release, "api/all=true"))
+			h := harness.Start(t, func(c *server.Config) {
+				emulating(release, "api/all=true")(c)
+				c.FeatureGates = []string{"AllAlpha=true", "AllBeta=true"} // without which some kinds are not served
+			})
 			_, name, _ := strings.Cut(release, ".")
 			minor, err := strconv.Atoi(name)
 			if err != nil {

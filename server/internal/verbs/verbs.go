@@ -24,6 +24,8 @@ type Config struct {
 	Bookmark          time.Duration // between bookmarks of an idle watch
 	DecodeLimits      document.Limits
 	PageSecret        []byte // the key of the tokens of pages
+	// Since reports whether the release of the built-in kinds is a named one or a later one.
+	Since func(release string) bool
 
 	Env      *request.Env
 	Objects  *objects.Objects

@@ -50,8 +50,8 @@ func (v *Verbs) watchOptions(r *request.Request) (o watchOptions, err error) {
 	asked := q.Has("sendInitialEvents")
 	match, token := q.Get("resourceVersionMatch"), q.Get("continue")
 	var causes []schema.Cause
-	if asked {
-		causes = checkInitialMatch(match, token)
+	if asked || v.cfg.Since("1.27") {
+		causes = checkInitialMatch(match, token, asked)
 	} else {
 		causes = checkMatch(q.Get("resourceVersion"), match, token, true)
 	}
@@ -91,12 +91,15 @@ const longestWatch = 100 * 365 * 24 * 60 * 60
 
 // checkInitialMatch checks the resourceVersionMatch of a watch with sendInitialEvents.
 // Another watch has none.
-func checkInitialMatch(match, token string) (causes []schema.Cause) {
+func checkInitialMatch(match, token string, asked bool) (causes []schema.Cause) {
 	forbid := func(why string) {
 		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "resourceVersionMatch", Message: "Forbidden: " + why})
 	}
-	if match != "NotOlderThan" {
+	switch {
+	case asked && match != "NotOlderThan":
 		forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+	case !asked && match != "":
+		forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
 	}
 	if match != "" && match != "NotOlderThan" {
 		causes = append(causes, api.NotSupported("resourceVersionMatch", match, "NotOlderThan"))

@@ -18,7 +18,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "LYmCf+UMVdg=",
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Hooks:         &api.Hooks{Validate: h.ValidateMutatingAdmissionPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy.", Path: ".metadata.name"},
@@ -34,7 +34,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "lP2+lF8aHIY=",
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Hooks:         &api.Hooks{Validate: h.ValidateMutatingAdmissionPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy.", Path: ".metadata.name"},
@@ -50,7 +50,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "90V5FRZZ3Zg=",
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy binding.", Path: ".metadata.name"},
 				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
@@ -65,7 +65,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "Q2Qe566oRi8=",
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating admission policy binding.", Path: ".metadata.name"},
 				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
@@ -94,7 +94,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
@@ -103,7 +103,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -114,7 +114,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
@@ -123,7 +123,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -134,7 +134,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
@@ -143,7 +143,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -153,7 +153,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "v9715VZqakg=",
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
 				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
@@ -168,7 +168,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "Yc3M4GKADk4=",
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
 				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},
@@ -183,7 +183,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "XYju31JKYek=",
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy binding.", Path: ".metadata.name"},
 				{Name: "PolicyName", Type: "string", Description: "The policy that is put in effect.", Path: ".spec.policyName"},

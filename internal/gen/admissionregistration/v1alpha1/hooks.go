@@ -10,6 +10,8 @@ import (
 
 // Hooks are the rules that the documents of admissionregistration/v1alpha1 leave to hand-written code.
 type Hooks interface {
+	// DefaultParamRef sets the defaults of ParamRef that depend on other fields.
+	DefaultParamRef(v document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.
@@ -21,5 +23,7 @@ func validation(h Hooks, table *schema.Table) document.Hooks {
 
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
-	return []func(document.Value){}
+	return []func(document.Value){
+		h.DefaultParamRef,
+	}
 }

@@ -15,7 +15,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy", ListKind: "MutatingAdmissionPolicyList", Type: gv.Table.Root("MutatingAdmissionPolicy"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "lP2+lF8aHIY=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingadmissionpolicies", Same: true},
 		})
@@ -24,7 +24,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy", ListKind: "MutatingAdmissionPolicyList", Type: gv.Table.Root("MutatingAdmissionPolicy"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "LYmCf+UMVdg=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingadmissionpolicies", Same: true},
 		})
@@ -33,7 +33,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy", ListKind: "MutatingAdmissionPolicyList", Type: gv.Table.Root("MutatingAdmissionPolicy"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicy"), StorageVersionHash: "LYmCf+UMVdg=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: "admissionregistration.k8s.io/v1.MutatingAdmissionPolicy"},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingadmissionpolicies", Same: true},
 		})
@@ -42,7 +42,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding", ListKind: "MutatingAdmissionPolicyBindingList", Type: gv.Table.Root("MutatingAdmissionPolicyBinding"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "Q2Qe566oRi8=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingadmissionpolicybindings", Same: true},
 		})
@@ -51,7 +51,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding", ListKind: "MutatingAdmissionPolicyBindingList", Type: gv.Table.Root("MutatingAdmissionPolicyBinding"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "90V5FRZZ3Zg=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingadmissionpolicybindings", Same: true},
 		})
@@ -60,7 +60,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding", ListKind: "MutatingAdmissionPolicyBindingList", Type: gv.Table.Root("MutatingAdmissionPolicyBinding"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("MutatingAdmissionPolicyBinding"), StorageVersionHash: "90V5FRZZ3Zg=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: "admissionregistration.k8s.io/v1.MutatingAdmissionPolicyBinding"},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingadmissionpolicybindings", Same: true},
 		})
@@ -70,13 +70,13 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "Vd+hadMG3gs=",
 			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}}},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -85,11 +85,11 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "P/h9c6yIbaY=",
 			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -98,11 +98,11 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "6OxvlMmQ6is=",
 			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicies", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1beta1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
 			},
 		})
 	}
@@ -110,7 +110,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: gv.Table.Root("ValidatingAdmissionPolicyBinding"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "Yc3M4GKADk4=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicybindings", Same: true},
 		})
@@ -119,7 +119,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: gv.Table.Root("ValidatingAdmissionPolicyBinding"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "XYju31JKYek=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicybindings", Same: true},
 		})
@@ -128,7 +128,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding", ListKind: "ValidatingAdmissionPolicyBindingList", Type: gv.Table.Root("ValidatingAdmissionPolicyBinding"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicyBinding"), StorageVersionHash: "v9715VZqakg=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.31", RemovedIn: "1.34", Replacement: ""},
 			Conversion: &api.Conversion{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingadmissionpolicybindings", Same: true},
 		})

@@ -16,6 +16,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clustertrustbundles", Kind: "ClusterTrustBundle", ListKind: "ClusterTrustBundleList", Type: gv.Table.Root("ClusterTrustBundle"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ClusterTrustBundle"), StorageVersionHash: "XGGGW2kGm+w=",
+			Gate:       "ClusterTrustBundle",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
 			Deprecated: &api.Deprecation{Since: "1.29", RemovedIn: "1.32", Replacement: ""},
@@ -32,6 +33,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clustertrustbundles", Kind: "ClusterTrustBundle", ListKind: "ClusterTrustBundleList", Type: gv.Table.Root("ClusterTrustBundle"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ClusterTrustBundle"), StorageVersionHash: "XGGGW2kGm+w=",
+			Gate:       "ClusterTrustBundle",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: ""},
@@ -48,6 +50,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clustertrustbundles", Kind: "ClusterTrustBundle", ListKind: "ClusterTrustBundleList", Type: gv.Table.Root("ClusterTrustBundle"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1beta1", Form: gv.Table.FormOf("ClusterTrustBundle"), StorageVersionHash: "v5yhuVertL4=",
+			Gate:       "ClusterTrustBundle",
 			Checking:   api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: ""},
 			Conversion: &api.Conversion{Group: "certificates.k8s.io", Version: "v1beta1", Plural: "clustertrustbundles", Same: true},
@@ -61,8 +64,10 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha1", Form: gv.Table.FormOf("PodCertificateRequest"), StorageVersionHash: "3F2mRg06NdI=",
 			HasStatus:  true,
+			Gate:       "PodCertificateRequest",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
+			Hooks:      &api.Hooks{Status: h.StatusPodCertificateRequest},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod certificate request.", Path: ".metadata.name"},
@@ -78,7 +83,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1alpha1", Kind: "PodCertificateRequest", Table: gv.Table, Type: gv.Table.Root("PodCertificateRequest"), Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1alpha1", Kind: "PodCertificateRequest", Table: gv.Table, Type: gv.Table.Root("PodCertificateRequest"), Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			},
 		})
 	}

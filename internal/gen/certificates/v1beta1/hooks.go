@@ -10,6 +10,8 @@ import (
 
 // Hooks are the rules that the documents of certificates/v1beta1 leave to hand-written code.
 type Hooks interface {
+	// StatusPodCertificateRequest gives what the status endpoint makes of PodCertificateRequest what belongs to the rest of old.
+	StatusPodCertificateRequest(obj, old document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

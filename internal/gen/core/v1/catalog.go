@@ -109,27 +109,53 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Created At", Type: "date", Description: "When the limit range was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "namespaces", Kind: "Namespace", ListKind: "NamespaceList", Type: gv.Table.Root("Namespace"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"ns"}, StorageVersion: "v1", Form: gv.Table.FormOf("Namespace"), StorageVersionHash: "Q3oi5N2YM8M=",
-		HasStatus: true,
-		Role:      "namespaces",
-		Checking:  api.Checking{NameFormat: "dns1123-label", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
-		Deletion:  api.Deletion{ProtectedNames: []string{"default", "kube-public", "kube-system"}},
-		Hooks:     &api.Hooks{Create: h.CreateNamespace, Update: h.UpdateNamespace, Validate: h.ValidateNamespace},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the namespace.", Path: ".metadata.name"},
-			{Name: "Status", Type: "string", Description: "Active, or Terminating while its objects are removed.", Path: ".status.phase"},
-			{Name: "Age", Type: "string", Description: "Time since the namespace was created.", Path: ".metadata.creationTimestamp"},
-		},
-		Selectable: []api.Selectable{
-			{Name: "status.phase", Path: []string{"status", "phase"}},
-		},
-		Subresources: []api.Subresource{
-			{Name: "finalize", Endpoint: "finalize", Verbs: api.VerbUpdate, Group: "", Version: "v1", Kind: "Namespace", Table: gv.Table, Type: gv.Table.Root("Namespace")},
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Namespace", Table: gv.Table, Type: gv.Table.Root("Namespace")},
-		},
-	})
+	if r.In("1.25", "1.32") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "namespaces", Kind: "Namespace", ListKind: "NamespaceList", Type: gv.Table.Root("Namespace"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ns"}, StorageVersion: "v1", Form: gv.Table.FormOf("Namespace"), StorageVersionHash: "Q3oi5N2YM8M=",
+			HasStatus: true,
+			Role:      "namespaces",
+			Checking:  api.Checking{NameFormat: "dns1123-label", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
+			Deletion:  api.Deletion{ProtectedNames: []string{"default", "kube-public", "kube-system"}},
+			Hooks:     &api.Hooks{Create: h.CreateNamespace, Update: h.UpdateNamespace, Validate: h.ValidateNamespace},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the namespace.", Path: ".metadata.name"},
+				{Name: "Status", Type: "string", Description: "Active, or Terminating while its objects are removed.", Path: ".status.phase"},
+				{Name: "Age", Type: "string", Description: "Time since the namespace was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Selectable: []api.Selectable{
+				{Name: "status.phase", Path: []string{"status", "phase"}},
+			},
+			Subresources: []api.Subresource{
+				{Name: "finalize", Endpoint: "finalize", Verbs: api.VerbUpdate, Group: "", Version: "v1", Kind: "Namespace", Table: gv.Table, Type: gv.Table.Root("Namespace")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Namespace", Table: gv.Table, Type: gv.Table.Root("Namespace")},
+			},
+		})
+	}
+	if r.In("1.33", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "namespaces", Kind: "Namespace", ListKind: "NamespaceList", Type: gv.Table.Root("Namespace"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"ns"}, StorageVersion: "v1", Form: gv.Table.FormOf("Namespace"), StorageVersionHash: "Q3oi5N2YM8M=",
+			HasStatus: true,
+			Role:      "namespaces",
+			Checking:  api.Checking{NameFormat: "dns1123-label", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
+			Deletion:  api.Deletion{ProtectedNames: []string{"default", "kube-public", "kube-system"}},
+			Relations: api.Relations{Listed: true},
+			Hooks:     &api.Hooks{Create: h.CreateNamespace, Update: h.UpdateNamespace, Validate: h.ValidateNamespace},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the namespace.", Path: ".metadata.name"},
+				{Name: "Status", Type: "string", Description: "Active, or Terminating while its objects are removed.", Path: ".status.phase"},
+				{Name: "Age", Type: "string", Description: "Time since the namespace was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Selectable: []api.Selectable{
+				{Name: "status.phase", Path: []string{"status", "phase"}},
+			},
+			Subresources: []api.Subresource{
+				{Name: "finalize", Endpoint: "finalize", Verbs: api.VerbUpdate, Group: "", Version: "v1", Kind: "Namespace", Table: gv.Table, Type: gv.Table.Root("Namespace")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Namespace", Table: gv.Table, Type: gv.Table.Root("Namespace")},
+			},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "nodes", Kind: "Node", ListKind: "NodeList", Type: gv.Table.Root("Node"),
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		ShortNames: []string{"no"}, StorageVersion: "v1", Form: gv.Table.FormOf("Node"), StorageVersionHash: "XwShjMxG9Fs=",

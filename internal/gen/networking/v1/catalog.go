@@ -147,19 +147,36 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1beta1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "8ufAXOnr3Yg=",
 			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
 			Conversion: &api.Conversion{Group: "networking.k8s.io", Version: "v1beta1", Plural: "servicecidrs", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}},
 			},
 		})
 	}
-	if r.In("1.34", "1.36") {
+	if r.In("1.34", "1.35") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "servicecidrs", Kind: "ServiceCIDR", ListKind: "ServiceCIDRList", Type: gv.Table.Root("ServiceCIDR"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "gNLvruQhW2g=",
 			HasStatus: true,
-			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
+			Hooks:     &api.Hooks{Status: h.StatusServiceCIDR},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service CIDR.", Path: ".metadata.name"},
+				{Name: "CIDRs", Type: "string", Description: "The ranges, one of each address family at most.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ServiceCIDR"), "self.spec.cidrs.join(\",\")").Show},
+				{Name: "Age", Type: "string", Description: "Time since the service CIDR was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}},
+			},
+		})
+	}
+	if r.In("1.36", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "servicecidrs", Kind: "ServiceCIDR", ListKind: "ServiceCIDRList", Type: gv.Table.Root("ServiceCIDR"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "gNLvruQhW2g=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service CIDR.", Path: ".metadata.name"},
 				{Name: "CIDRs", Type: "string", Description: "The ranges, one of each address family at most.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ServiceCIDR"), "self.spec.cidrs.join(\",\")").Show},

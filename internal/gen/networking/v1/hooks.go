@@ -17,6 +17,8 @@ type Hooks interface {
 	CreateIngress(obj document.Value)
 	// DefaultNetworkPolicySpec sets the defaults of NetworkPolicySpec that depend on other fields.
 	DefaultNetworkPolicySpec(v document.Value)
+	// StatusServiceCIDR gives what the status endpoint makes of ServiceCIDR what belongs to the rest of old.
+	StatusServiceCIDR(obj, old document.Value)
 	// ValidateIngress finds what the schema cannot say; old is absent on create.
 	ValidateIngress(obj, old document.Value) []api.FieldError
 }

@@ -46,7 +46,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha1", Form: gv.Table.FormOf("ServiceCIDR"), StorageVersionHash: "3cDF5hqTkLY=",
 			HasStatus:  true,
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
 			Deprecated: &api.Deprecation{Since: "1.30", RemovedIn: "1.33", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service CIDR.", Path: ".metadata.name"},
@@ -54,7 +54,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the service CIDR was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1alpha1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1alpha1", Kind: "ServiceCIDR", Table: gv.Table, Type: gv.Table.Root("ServiceCIDR"), Checks: []api.Check{api.CheckMetadataChange}},
 			},
 		})
 	}

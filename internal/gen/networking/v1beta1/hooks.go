@@ -10,6 +10,8 @@ import (
 
 // Hooks are the rules that the documents of networking/v1beta1 leave to hand-written code.
 type Hooks interface {
+	// StatusServiceCIDR gives what the status endpoint makes of ServiceCIDR what belongs to the rest of old.
+	StatusServiceCIDR(obj, old document.Value)
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

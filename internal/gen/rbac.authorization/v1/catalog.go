@@ -11,50 +11,111 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1", GroupPriority: 17000, VersionPriority: 15,
 		Table: r.Table("rbac.authorization/v1", &Table), Defaults: defaults(h)}
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: gv.Table.Root("ClusterRoleBinding"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("ClusterRoleBinding"), StorageVersionHash: "48tpQ8gZHFc=",
-		Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role binding.", Path: ".metadata.name"},
-			{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
-			{Name: "Age", Type: "string", Description: "Time since the cluster role binding was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
-			{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
-			{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: gv.Table.Root("ClusterRole"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("ClusterRole"), StorageVersionHash: "bYE5ZWDrJ44=",
-		Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, CheckedWhenMissing: true},
-		Hooks:    &api.Hooks{Validate: h.ValidateClusterRole},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role.", Path: ".metadata.name"},
-			{Name: "Created At", Type: "date", Description: "When the cluster role was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: gv.Table.Root("RoleBinding"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("RoleBinding"), StorageVersionHash: "eGsCzGH6b1g=",
-		Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the role binding.", Path: ".metadata.name"},
-			{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
-			{Name: "Age", Type: "string", Description: "Time since the role binding was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
-			{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
-			{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: gv.Table.Root("Role"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("Role"), StorageVersionHash: "7FuwZcIIItM=",
-		Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, CheckedWhenMissing: true},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the role.", Path: ".metadata.name"},
-			{Name: "Created At", Type: "date", Description: "When the role was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
+	if r.In("1.25", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: gv.Table.Root("ClusterRoleBinding"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("ClusterRoleBinding"), StorageVersionHash: "48tpQ8gZHFc=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role binding.", Path: ".metadata.name"},
+				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
+				{Name: "Age", Type: "string", Description: "Time since the cluster role binding was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
+				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
+				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
+			},
+		})
+	}
+	if r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: gv.Table.Root("ClusterRoleBinding"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("ClusterRoleBinding"), StorageVersionHash: "48tpQ8gZHFc=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role binding.", Path: ".metadata.name"},
+				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
+				{Name: "Age", Type: "string", Description: "Time since the cluster role binding was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
+				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
+				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ClusterRoleBinding"), "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
+			},
+		})
+	}
+	if r.In("1.25", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: gv.Table.Root("ClusterRole"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("ClusterRole"), StorageVersionHash: "bYE5ZWDrJ44=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, CheckedWhenMissing: true},
+			Hooks:    &api.Hooks{Validate: h.ValidateClusterRole},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the cluster role was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: gv.Table.Root("ClusterRole"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("ClusterRole"), StorageVersionHash: "bYE5ZWDrJ44=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, CheckedWhenMissing: true},
+			Hooks:    &api.Hooks{Validate: h.ValidateClusterRole},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the cluster role was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.25", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: gv.Table.Root("RoleBinding"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("RoleBinding"), StorageVersionHash: "eGsCzGH6b1g=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the role binding.", Path: ".metadata.name"},
+				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
+				{Name: "Age", Type: "string", Description: "Time since the role binding was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
+				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
+				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
+			},
+		})
+	}
+	if r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: gv.Table.Root("RoleBinding"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("RoleBinding"), StorageVersionHash: "eGsCzGH6b1g=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, CheckedWhenMissing: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the role binding.", Path: ".metadata.name"},
+				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
+				{Name: "Age", Type: "string", Description: "Time since the role binding was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
+				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
+				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(gv.Table, gv.Table.Root("RoleBinding"), "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
+			},
+		})
+	}
+	if r.In("1.25", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: gv.Table.Root("Role"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("Role"), StorageVersionHash: "7FuwZcIIItM=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, CheckedWhenMissing: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the role.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the role was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: gv.Table.Root("Role"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("Role"), StorageVersionHash: "7FuwZcIIItM=",
+			Checking: api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, CheckedWhenMissing: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the role.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the role was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
 	return gv
 }

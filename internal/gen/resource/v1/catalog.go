@@ -29,7 +29,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Deletion:      api.Deletion{DeleteReturnsObject: true},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the device class.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the device class was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the device class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}
@@ -41,7 +41,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta2", Plural: "resourceclaims", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 			},
 		})
 	}
@@ -52,6 +52,8 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckMetadataChange, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Relations: api.Relations{Reads: []api.ReadKind{{GroupResource: api.GroupResource{Group: "", Resource: "namespaces"}, Kind: "Namespace", Own: true}}},
+			Hooks:     &api.Hooks{Check: h.CheckResourceClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim.", Path: ".metadata.name"},
 				{Name: "State", Type: "string", Description: "What has become of the claim.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceClaim"), "((has(self.metadata.deletionTimestamp) ? [\"deleted\"] : []) + (!has(self.status.allocation) ? (has(self.metadata.deletionTimestamp) ? [] : [\"pending\"]) : size(self.status.reservedFor) > 0 ? [\"allocated\", \"reserved\"] : [\"allocated\"])).join(\",\")").Show},
@@ -74,11 +76,13 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaimtemplates", Kind: "ResourceClaimTemplate", ListKind: "ResourceClaimTemplateList", Type: gv.Table.Root("ResourceClaimTemplate"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: gv.Table.FormOf("ResourceClaimTemplate"), StorageVersionHash: "TuzjC49aUfM=",
-			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
-			Deletion: api.Deletion{DeleteReturnsObject: true},
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Relations: api.Relations{Reads: []api.ReadKind{{GroupResource: api.GroupResource{Group: "", Resource: "namespaces"}, Kind: "Namespace", Own: true}}},
+			Hooks:     &api.Hooks{Check: h.CheckResourceClaimTemplate},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim template.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the resource claim template was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the resource claim template was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}

@@ -3,6 +3,7 @@
 package resourcev1
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -10,16 +11,37 @@ import (
 
 // Hooks are the rules that the documents of resource/v1 leave to hand-written code.
 type Hooks interface {
+	// CheckResourceClaim finds what is wrong of a ResourceClaim next to others.
+	CheckResourceClaim(view api.View, obj, old document.Value) []api.FieldError
+	// CheckResourceClaimTemplate finds what is wrong of a ResourceClaimTemplate next to others.
+	CheckResourceClaimTemplate(view api.View, obj, old document.Value) []api.FieldError
+	// DefaultDeviceTaint sets the defaults of DeviceTaint that depend on other fields.
+	DefaultDeviceTaint(v document.Value)
+	// SkipDeviceRequest names the members that are not validated in a DeviceRequest.
+	SkipDeviceRequest(v document.Value) []string
+	// ValidateCELDeviceSelector finds what the schema cannot say of a CELDeviceSelector, wherever it is.
+	ValidateCELDeviceSelector(v document.Value) []api.FieldError
+	// ValidateResourceClaimTemplateSpec finds what the schema cannot say of a ResourceClaimTemplateSpec, wherever it is.
+	ValidateResourceClaimTemplateSpec(v document.Value) []api.FieldError
 }
 
 // validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks, table *schema.Table) document.Hooks {
 	return document.Hooks{
 		Finds: expression.NewFinder(table).Find,
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateCELDeviceSelector,
+			h.ValidateResourceClaimTemplateSpec,
+		},
+		Skips: []func(document.Value) []string{
+			h.SkipDeviceRequest,
+		},
 	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
-	return []func(document.Value){}
+	return []func(document.Value){
+		h.DefaultDeviceTaint,
+	}
 }

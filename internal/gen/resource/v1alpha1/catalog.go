@@ -24,7 +24,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the pod scheduling was created.", Path: ".metadata.creationTimestamp"},
 		},
 		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha1", Kind: "PodScheduling", Table: gv.Table, Type: gv.Table.Root("PodScheduling"), Keeps: [][]string{[]string{"metadata"}}},
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha1", Kind: "PodScheduling", Table: gv.Table, Type: gv.Table.Root("PodScheduling")},
 		},
 	})
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaims", Kind: "ResourceClaim", ListKind: "ResourceClaimList", Type: gv.Table.Root("ResourceClaim"),
@@ -41,7 +41,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the resource claim was created.", Path: ".metadata.creationTimestamp"},
 		},
 		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 		},
 	})
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaimtemplates", Kind: "ResourceClaimTemplate", ListKind: "ResourceClaimTemplateList", Type: gv.Table.Root("ResourceClaimTemplate"),

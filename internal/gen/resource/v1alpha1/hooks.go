@@ -3,6 +3,7 @@
 package resourcev1alpha1
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -10,12 +11,17 @@ import (
 
 // Hooks are the rules that the documents of resource/v1alpha1 leave to hand-written code.
 type Hooks interface {
+	// ValidateResourceClaimTemplateSpec finds what the schema cannot say of a ResourceClaimTemplateSpec, wherever it is.
+	ValidateResourceClaimTemplateSpec(v document.Value) []api.FieldError
 }
 
 // validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks, table *schema.Table) document.Hooks {
 	return document.Hooks{
 		Finds: expression.NewFinder(table).Find,
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateResourceClaimTemplateSpec,
+		},
 	}
 }
 

@@ -18,13 +18,14 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		HasStatus: true,
 		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckMetadata, api.CheckObject}},
 		Deletion:  api.Deletion{DeleteReturnsObject: true},
+		Hooks:     &api.Hooks{Status: h.StatusPodSchedulingContext},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod scheduling context.", Path: ".metadata.name"},
 			{Name: "SelectedNode", Type: "string", Description: "Node for which drivers allocate.", Path: ".spec.selectedNode"},
 			{Name: "Age", Type: "string", Description: "Time since the pod scheduling context was created.", Path: ".metadata.creationTimestamp"},
 		},
 		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha2", Kind: "PodSchedulingContext", Table: gv.Table, Type: gv.Table.Root("PodSchedulingContext"), Keeps: [][]string{[]string{"metadata"}}},
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha2", Kind: "PodSchedulingContext", Table: gv.Table, Type: gv.Table.Root("PodSchedulingContext")},
 		},
 	})
 	if r.In("1.30", "1.30") {
@@ -46,6 +47,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		HasStatus: true,
 		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
 		Deletion:  api.Deletion{DeleteReturnsObject: true},
+		Hooks:     &api.Hooks{Status: h.StatusResourceClaim},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim.", Path: ".metadata.name"},
 			{Name: "ResourceClassName", Type: "string", Description: "Class of the resource that is asked for.", Path: ".spec.resourceClassName"},
@@ -54,7 +56,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the resource claim was created.", Path: ".metadata.creationTimestamp"},
 		},
 		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha2", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha2", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 		},
 	})
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaimtemplates", Kind: "ResourceClaimTemplate", ListKind: "ResourceClaimTemplateList", Type: gv.Table.Root("ResourceClaimTemplate"),

@@ -3,6 +3,7 @@
 package resourcev1alpha2
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -10,12 +11,21 @@ import (
 
 // Hooks are the rules that the documents of resource/v1alpha2 leave to hand-written code.
 type Hooks interface {
+	// StatusPodSchedulingContext gives what the status endpoint makes of PodSchedulingContext what belongs to the rest of old.
+	StatusPodSchedulingContext(obj, old document.Value)
+	// StatusResourceClaim gives what the status endpoint makes of ResourceClaim what belongs to the rest of old.
+	StatusResourceClaim(obj, old document.Value)
+	// ValidateResourceClaimTemplateSpec finds what the schema cannot say of a ResourceClaimTemplateSpec, wherever it is.
+	ValidateResourceClaimTemplateSpec(v document.Value) []api.FieldError
 }
 
 // validation has the hooks and expressions of types that take part in the validation.
 func validation(h Hooks, table *schema.Table) document.Hooks {
 	return document.Hooks{
 		Finds: expression.NewFinder(table).Find,
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateResourceClaimTemplateSpec,
+		},
 	}
 }
 

@@ -24,7 +24,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deletion:      api.Deletion{DeleteReturnsObject: true},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the device class.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the device class was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the device class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}
@@ -84,13 +84,14 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckMetadata, api.CheckObject}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Status: h.StatusPodSchedulingContext},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod scheduling context.", Path: ".metadata.name"},
 				{Name: "SelectedNode", Type: "string", Description: "Node for which drivers allocate.", Path: ".spec.selectedNode"},
 				{Name: "Age", Type: "string", Description: "Time since the pod scheduling context was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha3", Kind: "PodSchedulingContext", Table: gv.Table, Type: gv.Table.Root("PodSchedulingContext"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha3", Kind: "PodSchedulingContext", Table: gv.Table, Type: gv.Table.Root("PodSchedulingContext")},
 			},
 		})
 	}
@@ -101,13 +102,14 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Status: h.StatusResourceClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim.", Path: ".metadata.name"},
 				{Name: "State", Type: "string", Description: "What has become of the claim.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceClaim"), "((has(self.metadata.deletionTimestamp) ? [\"deleted\"] : []) + (!has(self.status.allocation) ? (has(self.metadata.deletionTimestamp) ? [] : [\"pending\"]) : size(self.status.reservedFor) > 0 ? [\"allocated\", \"reserved\"] : has(self.metadata.deletionTimestamp) || self.status.deallocationRequested ? [\"allocated\", \"deallocating\"] : [\"allocated\"])).join(\",\")").Show},
 				{Name: "Age", Type: "string", Description: "Time since the resource claim was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 			},
 		})
 	}
@@ -120,7 +122,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: "resource.k8s.io/v1beta1.ResourceClaim"},
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1beta1", Plural: "resourceclaims", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha3", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 			},
 		})
 	}
@@ -132,7 +134,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deletion: api.Deletion{DeleteReturnsObject: true},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim template.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the resource claim template was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the resource claim template was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}

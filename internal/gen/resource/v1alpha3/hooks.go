@@ -3,6 +3,7 @@
 package resourcev1alpha3
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -10,6 +11,16 @@ import (
 
 // Hooks are the rules that the documents of resource/v1alpha3 leave to hand-written code.
 type Hooks interface {
+	// DefaultDeviceTaint sets the defaults of DeviceTaint that depend on other fields.
+	DefaultDeviceTaint(v document.Value)
+	// StatusPodSchedulingContext gives what the status endpoint makes of PodSchedulingContext what belongs to the rest of old.
+	StatusPodSchedulingContext(obj, old document.Value)
+	// StatusResourceClaim gives what the status endpoint makes of ResourceClaim what belongs to the rest of old.
+	StatusResourceClaim(obj, old document.Value)
+	// ValidateCELDeviceSelector finds what the schema cannot say of a CELDeviceSelector, wherever it is.
+	ValidateCELDeviceSelector(v document.Value) []api.FieldError
+	// ValidateResourceClaimTemplateSpec finds what the schema cannot say of a ResourceClaimTemplateSpec, wherever it is.
+	ValidateResourceClaimTemplateSpec(v document.Value) []api.FieldError
 }
 
 // Conversions are the parts of conversions that copying fields of one name does
@@ -25,10 +36,16 @@ type Conversions interface {
 func validation(h Hooks, table *schema.Table) document.Hooks {
 	return document.Hooks{
 		Finds: expression.NewFinder(table).Find,
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateCELDeviceSelector,
+			h.ValidateResourceClaimTemplateSpec,
+		},
 	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
-	return []func(document.Value){}
+	return []func(document.Value){
+		h.DefaultDeviceTaint,
+	}
 }

@@ -22,7 +22,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated:    &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the device class.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the device class was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the device class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}
@@ -44,13 +44,14 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Conversion: &api.Conversion{Group: "resource.k8s.io", Version: "v1", Plural: "deviceclasses", Same: true},
 		})
 	}
-	if r.In("1.32", "1.33") {
+	if r.In("1.32", "1.32") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaims", Kind: "ResourceClaim", ListKind: "ResourceClaimList", Type: gv.Table.Root("ResourceClaim"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1beta1", Form: gv.Table.FormOf("ResourceClaim"), StorageVersionHash: "RnQSwRxMnsw=",
 			HasStatus:  true,
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
 			Deletion:   api.Deletion{DeleteReturnsObject: true},
+			Hooks:      &api.Hooks{Status: h.StatusResourceClaim},
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim.", Path: ".metadata.name"},
@@ -58,7 +59,27 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the resource claim was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
+			},
+		})
+	}
+	if r.In("1.33", "1.33") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaims", Kind: "ResourceClaim", ListKind: "ResourceClaimList", Type: gv.Table.Root("ResourceClaim"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta1", Form: gv.Table.FormOf("ResourceClaim"), StorageVersionHash: "RnQSwRxMnsw=",
+			HasStatus:  true,
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
+			Deletion:   api.Deletion{DeleteReturnsObject: true},
+			Relations:  api.Relations{Reads: []api.ReadKind{{GroupResource: api.GroupResource{Group: "", Resource: "namespaces"}, Kind: "Namespace", Own: true}}},
+			Hooks:      &api.Hooks{Status: h.StatusResourceClaim, Check: h.CheckResourceClaim},
+			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim.", Path: ".metadata.name"},
+				{Name: "State", Type: "string", Description: "What has become of the claim.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceClaim"), "((has(self.metadata.deletionTimestamp) ? [\"deleted\"] : []) + (!has(self.status.allocation) ? (has(self.metadata.deletionTimestamp) ? [] : [\"pending\"]) : size(self.status.reservedFor) > 0 ? [\"allocated\", \"reserved\"] : [\"allocated\"])).join(\",\")").Show},
+				{Name: "Age", Type: "string", Description: "Time since the resource claim was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 			},
 		})
 	}
@@ -73,7 +94,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToV1beta2},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta2ResourceClaimToV1beta1}},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta1", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 			},
 		})
 	}
@@ -92,7 +113,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.32", "1.33") {
+	if r.In("1.32", "1.32") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaimtemplates", Kind: "ResourceClaimTemplate", ListKind: "ResourceClaimTemplateList", Type: gv.Table.Root("ResourceClaimTemplate"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1beta1", Form: gv.Table.FormOf("ResourceClaimTemplate"), StorageVersionHash: "F6aZtQPvFlU=",
@@ -101,7 +122,22 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim template.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the resource claim template was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the resource claim template was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.33", "1.33") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourceclaimtemplates", Kind: "ResourceClaimTemplate", ListKind: "ResourceClaimTemplateList", Type: gv.Table.Root("ResourceClaimTemplate"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1beta1", Form: gv.Table.FormOf("ResourceClaimTemplate"), StorageVersionHash: "F6aZtQPvFlU=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
+			Deletion:   api.Deletion{DeleteReturnsObject: true},
+			Relations:  api.Relations{Reads: []api.ReadKind{{GroupResource: api.GroupResource{Group: "", Resource: "namespaces"}, Kind: "Namespace", Own: true}}},
+			Hooks:      &api.Hooks{Check: h.CheckResourceClaimTemplate},
+			Deprecated: &api.Deprecation{Since: "1.35", RemovedIn: "1.38", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim template.", Path: ".metadata.name"},
+				{Name: "Age", Type: "string", Description: "Time since the resource claim template was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}

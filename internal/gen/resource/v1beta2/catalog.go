@@ -31,7 +31,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			Deprecated:    &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the device class.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the device class was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the device class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}
@@ -68,7 +68,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta2ResourceClaimToV1beta1},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "devices", Below: []api.Copy{{Name: "requests", Each: true, Below: []api.Copy{{Name: "name"}, {Name: "firstAvailable"}}}, {Name: "constraints"}, {Name: "config"}}}}}, {Name: "status"}}, Hook: c.ResourceV1beta1ResourceClaimToV1beta2}},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta2", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta2", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 			},
 		})
 	}
@@ -79,6 +79,8 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			HasStatus:  true,
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
 			Deletion:   api.Deletion{DeleteReturnsObject: true},
+			Relations:  api.Relations{Reads: []api.ReadKind{{GroupResource: api.GroupResource{Group: "", Resource: "namespaces"}, Kind: "Namespace", Own: true}}},
+			Hooks:      &api.Hooks{Status: h.StatusResourceClaim, Check: h.CheckResourceClaim},
 			Deprecated: &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim.", Path: ".metadata.name"},
@@ -86,7 +88,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the resource claim was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta2", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1beta2", Kind: "ResourceClaim", Table: gv.Table, Type: gv.Table.Root("ResourceClaim")},
 			},
 		})
 	}
@@ -120,10 +122,12 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			StorageVersion: "v1beta2", Form: gv.Table.FormOf("ResourceClaimTemplate"), StorageVersionHash: "24m0okHrUtk=",
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckObject}},
 			Deletion:   api.Deletion{DeleteReturnsObject: true},
+			Relations:  api.Relations{Reads: []api.ReadKind{{GroupResource: api.GroupResource{Group: "", Resource: "namespaces"}, Kind: "Namespace", Own: true}}},
+			Hooks:      &api.Hooks{Check: h.CheckResourceClaimTemplate},
 			Deprecated: &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim template.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the resource claim template was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the resource claim template was created.", Path: ".metadata.creationTimestamp"},
 			},
 		})
 	}

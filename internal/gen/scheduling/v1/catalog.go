@@ -10,18 +10,36 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "scheduling.k8s.io", Version: "v1", GroupPriority: 16600, VersionPriority: 15,
 		Table: r.Table("scheduling/v1", &Table), Defaults: defaults(h)}
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "priorityclasses", Kind: "PriorityClass", ListKind: "PriorityClassList", Type: gv.Table.Root("PriorityClass"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"pc"}, StorageVersion: "v1", Form: gv.Table.FormOf("PriorityClass"), StorageVersionHash: "1QwjyaZjj3Y=",
-		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange}},
-		Deletion: api.Deletion{ProtectedNames: []string{"system-cluster-critical", "system-node-critical"}},
-		Hooks:    &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority class.", Path: ".metadata.name"},
-			{Name: "Value", Type: "integer", Description: "Priority that pods of the class get.", Path: ".value"},
-			{Name: "Global-Default", Type: "boolean", Description: "Whether pods without a class get this one.", Path: ".globalDefault"},
-			{Name: "Age", Type: "string", Description: "Time since the priority class was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
+	if r.In("1.25", "1.31") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "priorityclasses", Kind: "PriorityClass", ListKind: "PriorityClassList", Type: gv.Table.Root("PriorityClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"pc"}, StorageVersion: "v1", Form: gv.Table.FormOf("PriorityClass"), StorageVersionHash: "1QwjyaZjj3Y=",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange}},
+			Deletion: api.Deletion{ProtectedNames: []string{"system-cluster-critical", "system-node-critical"}},
+			Hooks:    &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority class.", Path: ".metadata.name"},
+				{Name: "Value", Type: "integer", Description: "Priority that pods of the class get.", Path: ".value"},
+				{Name: "Global-Default", Type: "boolean", Description: "Whether pods without a class get this one.", Path: ".globalDefault"},
+				{Name: "Age", Type: "string", Description: "Time since the priority class was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.32", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "priorityclasses", Kind: "PriorityClass", ListKind: "PriorityClassList", Type: gv.Table.Root("PriorityClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"pc"}, StorageVersion: "v1", Form: gv.Table.FormOf("PriorityClass"), StorageVersionHash: "1QwjyaZjj3Y=",
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange}},
+			Deletion: api.Deletion{ProtectedNames: []string{"system-cluster-critical", "system-node-critical"}},
+			Hooks:    &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority class.", Path: ".metadata.name"},
+				{Name: "Value", Type: "integer", Description: "Priority that pods of the class get.", Path: ".value"},
+				{Name: "Global-Default", Type: "boolean", Description: "Whether pods without a class get this one.", Path: ".globalDefault"},
+				{Name: "Age", Type: "string", Description: "Time since the priority class was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "PreemptionPolicy", Type: "string", Description: "Whether pods of the class make others leave.", Path: ".preemptionPolicy"},
+			},
+		})
+	}
 	return gv
 }

@@ -13,6 +13,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "workloads", Kind: "Workload", ListKind: "WorkloadList", Type: gv.Table.Root("Workload"),
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1alpha1", Form: gv.Table.FormOf("Workload"), StorageVersionHash: "7X3nQnlLxCA=",
+		Gate:     "GenericWorkload",
 		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the workload.", Path: ".metadata.name"},

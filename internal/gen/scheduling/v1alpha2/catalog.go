@@ -16,6 +16,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1alpha2", Form: gv.Table.FormOf("PodGroup"), StorageVersionHash: "YYgX3v5V204=",
 		HasStatus: true,
+		Gate:      "GenericWorkload",
 		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod group.", Path: ".metadata.name"},
@@ -31,6 +32,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "workloads", Kind: "Workload", ListKind: "WorkloadList", Type: gv.Table.Root("Workload"),
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1alpha2", Form: gv.Table.FormOf("Workload"), StorageVersionHash: "vSX7gJe5Mx8=",
+		Gate:     "GenericWorkload",
 		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the workload.", Path: ".metadata.name"},

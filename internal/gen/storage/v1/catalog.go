@@ -18,7 +18,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		Writing:  api.Writing{ConditionalUpdate: true},
 		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
 		Deletion: api.Deletion{DeleteReturnsObject: true},
-		Hooks:    &api.Hooks{Update: h.UpdateCSIDriver, Validate: h.ValidateCSIDriver},
+		Hooks:    &api.Hooks{Update: h.UpdateCSIDriver, Validate: h.ValidateCSIDriver, Warn: h.WarnCSIDriver},
 		Columns: []api.Column{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI driver.", Path: ".metadata.name"},
 			{Name: "AttachRequired", Type: "boolean", Description: "Whether volumes are attached to a node before they are mounted.", Path: ".spec.attachRequired"},
@@ -30,30 +30,62 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the CSI driver was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csinodes", Kind: "CSINode", ListKind: "CSINodeList", Type: gv.Table.Root("CSINode"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("CSINode"), StorageVersionHash: "Pe62DkZtjuo=",
-		Writing:  api.Writing{ConditionalUpdate: true},
-		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange}},
-		Deletion: api.Deletion{DeleteReturnsObject: true},
-		Hooks:    &api.Hooks{Validate: h.ValidateCSINode},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI node.", Path: ".metadata.name"},
-			{Name: "Drivers", Type: "integer", Description: "How many drivers are installed on the node.", Path: ".spec.drivers", Cell: h.CellCount},
-			{Name: "Age", Type: "string", Description: "Time since the CSI node was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: gv.Table.Root("CSIStorageCapacity"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("CSIStorageCapacity"), StorageVersionHash: "xeVl+2Ly1kE=",
-		Writing:  api.Writing{ConditionalUpdate: true},
-		Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, ChecksOnCreate: 2},
-		Hooks:    &api.Hooks{Warn: h.WarnCSIStorageCapacity},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI storage capacity.", Path: ".metadata.name"},
-			{Name: "Created At", Type: "date", Description: "When the CSI storage capacity was created.", Path: ".metadata.creationTimestamp"},
-		},
-	})
+	if r.In("1.25", "1.35") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csinodes", Kind: "CSINode", ListKind: "CSINodeList", Type: gv.Table.Root("CSINode"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("CSINode"), StorageVersionHash: "Pe62DkZtjuo=",
+			Writing:  api.Writing{ConditionalUpdate: true},
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange}},
+			Deletion: api.Deletion{DeleteReturnsObject: true},
+			Hooks:    &api.Hooks{Validate: h.ValidateCSINode},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI node.", Path: ".metadata.name"},
+				{Name: "Drivers", Type: "integer", Description: "How many drivers are installed on the node.", Path: ".spec.drivers", Cell: h.CellCount},
+				{Name: "Age", Type: "string", Description: "Time since the CSI node was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.36", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csinodes", Kind: "CSINode", ListKind: "CSINodeList", Type: gv.Table.Root("CSINode"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("CSINode"), StorageVersionHash: "Pe62DkZtjuo=",
+			Writing:  api.Writing{ConditionalUpdate: true},
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange}},
+			Deletion: api.Deletion{DeleteReturnsObject: true},
+			Hooks:    &api.Hooks{Validate: h.ValidateCSINode},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI node.", Path: ".metadata.name"},
+				{Name: "Drivers", Type: "integer", Description: "How many drivers are installed on the node.", Path: ".spec.drivers", Cell: h.CellCount},
+				{Name: "Age", Type: "string", Description: "Time since the CSI node was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.25", "1.27") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: gv.Table.Root("CSIStorageCapacity"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("CSIStorageCapacity"), StorageVersionHash: "xeVl+2Ly1kE=",
+			Writing:  api.Writing{ConditionalUpdate: true},
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}, ChecksOnCreate: 2},
+			Hooks:    &api.Hooks{Warn: h.WarnCSIStorageCapacity},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI storage capacity.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the CSI storage capacity was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.28", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: gv.Table.Root("CSIStorageCapacity"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("CSIStorageCapacity"), StorageVersionHash: "xeVl+2Ly1kE=",
+			Writing:  api.Writing{ConditionalUpdate: true},
+			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Hooks:    &api.Hooks{Warn: h.WarnCSIStorageCapacity},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI storage capacity.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the CSI storage capacity was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "storageclasses", Kind: "StorageClass", ListKind: "StorageClassList", Type: gv.Table.Root("StorageClass"),
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		ShortNames: []string{"sc"}, StorageVersion: "v1", Form: gv.Table.FormOf("StorageClass"), StorageVersionHash: "K+m6uJwbjGY=",
@@ -69,27 +101,59 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the storage class was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: gv.Table.Root("VolumeAttachment"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		StorageVersion: "v1", Form: gv.Table.FormOf("VolumeAttachment"), StorageVersionHash: "tJx/ezt6UDU=",
-		HasStatus: true,
-		Writing:   api.Writing{ConditionalUpdate: true},
-		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange}},
-		Deletion:  api.Deletion{DeleteReturnsObject: true},
-		Hooks:     &api.Hooks{Validate: h.ValidateVolumeAttachment},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attachment.", Path: ".metadata.name"},
-			{Name: "Attacher", Type: "string", Format: "name", Description: "Driver that attaches the volume.", Path: ".spec.attacher"},
-			{Name: "PV", Type: "string", Description: "Persistent volume that is attached.", Path: ".spec.source.persistentVolumeName"},
-			{Name: "Node", Type: "string", Description: "Node to which it is attached.", Path: ".spec.nodeName"},
-			{Name: "Attached", Type: "boolean", Description: "Whether attaching has succeeded.", Path: ".status.attached"},
-			{Name: "Age", Type: "string", Description: "Time since the volume attachment was created.", Path: ".metadata.creationTimestamp"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: gv.Table, Type: gv.Table.Root("VolumeAttachment"), Keeps: [][]string{[]string{"metadata"}}},
-		},
-	})
-	if r.In("1.34", "1.35") {
+	if r.In("1.25", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: gv.Table.Root("VolumeAttachment"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("VolumeAttachment"), StorageVersionHash: "tJx/ezt6UDU=",
+			HasStatus: true,
+			Writing:   api.Writing{ConditionalUpdate: true},
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange}},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Validate: h.ValidateVolumeAttachment},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attachment.", Path: ".metadata.name"},
+				{Name: "Attacher", Type: "string", Format: "name", Description: "Driver that attaches the volume.", Path: ".spec.attacher"},
+				{Name: "PV", Type: "string", Description: "Persistent volume that is attached.", Path: ".spec.source.persistentVolumeName"},
+				{Name: "Node", Type: "string", Description: "Node to which it is attached.", Path: ".spec.nodeName"},
+				{Name: "Attached", Type: "boolean", Description: "Whether attaching has succeeded.", Path: ".status.attached"},
+				{Name: "Age", Type: "string", Description: "Time since the volume attachment was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: gv.Table, Type: gv.Table.Root("VolumeAttachment"), Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: gv.Table.Root("VolumeAttachment"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1", Form: gv.Table.FormOf("VolumeAttachment"), StorageVersionHash: "tJx/ezt6UDU=",
+			HasStatus: true,
+			Writing:   api.Writing{ConditionalUpdate: true},
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange}},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Validate: h.ValidateVolumeAttachment},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attachment.", Path: ".metadata.name"},
+				{Name: "Attacher", Type: "string", Format: "name", Description: "Driver that attaches the volume.", Path: ".spec.attacher"},
+				{Name: "PV", Type: "string", Description: "Persistent volume that is attached.", Path: ".spec.source.persistentVolumeName"},
+				{Name: "Node", Type: "string", Description: "Node to which it is attached.", Path: ".spec.nodeName"},
+				{Name: "Attached", Type: "boolean", Description: "Whether attaching has succeeded.", Path: ".status.attached"},
+				{Name: "Age", Type: "string", Description: "Time since the volume attachment was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: gv.Table, Type: gv.Table.Root("VolumeAttachment"), Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.34", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1beta1", Plural: "volumeattributesclasses", Same: true},
+		})
+	}
+	if r.In("1.35", "1.35") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
@@ -102,6 +166,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"vac"}, StorageVersion: "v1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "tIjydgKBC5w=",
 			Checking: api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deletion: api.Deletion{DeleteReturnsObject: true},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},
 				{Name: "DriverName", Type: "string", Description: "Driver whose volumes have the attributes.", Path: ".driverName"},

@@ -33,6 +33,8 @@ type Hooks interface {
 	ValidateStorageClass(obj, old document.Value) []api.FieldError
 	// ValidateVolumeAttachment finds what the schema cannot say; old is absent on create.
 	ValidateVolumeAttachment(obj, old document.Value) []api.FieldError
+	// WarnCSIDriver says what its author should know of a valid CSIDriver; old is absent on create.
+	WarnCSIDriver(obj, old document.Value) []string
 	// WarnCSIStorageCapacity says what its author should know of a valid CSIStorageCapacity; old is absent on create.
 	WarnCSIStorageCapacity(obj, old document.Value) []string
 	// WarnStorageClass says what its author should know of a valid StorageClass; old is absent on create.

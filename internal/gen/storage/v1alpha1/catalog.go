@@ -15,7 +15,8 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"vac"}, StorageVersion: "v1alpha1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "HPC8kMG1ukQ=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deletion:   api.Deletion{DeleteReturnsObject: true},
 			Deprecated: &api.Deprecation{Since: "1.32", RemovedIn: "1.35", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},
@@ -28,7 +29,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.32", RemovedIn: "1.35", Replacement: ""},
 			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1beta1", Plural: "volumeattributesclasses", Same: true},
 		})
@@ -37,7 +38,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
 			Deprecated: &api.Deprecation{Since: "1.32", RemovedIn: "1.35", Replacement: "storage.k8s.io/v1.VolumeAttributesClass"},
 			Conversion: &api.Conversion{Group: "storage.k8s.io", Version: "v1beta1", Plural: "volumeattributesclasses", Same: true},
 		})

@@ -24,7 +24,8 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
-			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deletion:   api.Deletion{DeleteReturnsObject: true},
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},
@@ -33,11 +34,26 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.34", "1.35") {
+	if r.In("1.34", "1.34") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
+			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deletion:   api.Deletion{DeleteReturnsObject: true},
+			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: "storage.k8s.io/v1.VolumeAttributesClass"},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},
+				{Name: "DriverName", Type: "string", Description: "Driver whose volumes have the attributes.", Path: ".driverName"},
+				{Name: "Age", Type: "string", Description: "Time since the volume attributes class was created.", Path: ".metadata.creationTimestamp"},
+			},
+		})
+	}
+	if r.In("1.35", "1.35") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "volumeattributesclasses", Kind: "VolumeAttributesClass", ListKind: "VolumeAttributesClassList", Type: gv.Table.Root("VolumeAttributesClass"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"vac"}, StorageVersion: "v1beta1", Form: gv.Table.FormOf("VolumeAttributesClass"), StorageVersionHash: "Bl3MtjZ/n/s=",
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}},
+			Deletion:   api.Deletion{DeleteReturnsObject: true},
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: "storage.k8s.io/v1.VolumeAttributesClass"},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume attributes class.", Path: ".metadata.name"},

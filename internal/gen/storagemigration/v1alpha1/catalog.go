@@ -16,6 +16,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1alpha1", Form: gv.Table.FormOf("StorageVersionMigration"), StorageVersionHash: "N0mJdFqO17c=",
 		HasStatus:  true,
+		Gate:       "StorageVersionMigrator",
 		Writing:    api.Writing{ConditionalUpdate: true},
 		Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
 		Deprecated: &api.Deprecation{Since: "1.33", RemovedIn: "1.36", Replacement: ""},

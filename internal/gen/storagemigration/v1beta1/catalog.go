@@ -16,6 +16,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1beta1", Form: gv.Table.FormOf("StorageVersionMigration"), StorageVersionHash: "pCjmmKOkLy4=",
 		HasStatus:  true,
+		Gate:       "StorageVersionMigrator",
 		Writing:    api.Writing{ConditionalUpdate: true},
 		Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
 		Deprecated: &api.Deprecation{Since: "1.38", RemovedIn: "1.41", Replacement: ""},

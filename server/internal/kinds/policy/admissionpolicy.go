@@ -29,3 +29,10 @@ func (p Policy) CellParamRef(spec document.Value) any {
 	}
 	return "<unset>"
 }
+
+// DefaultParamRef has requests denied when their parameters are missing, in the first version of the kind.
+func (Policy) DefaultParamRef(ref document.Value) {
+	if !isSet(ref.Get("parameterNotFoundAction")) {
+		ref.SetString("parameterNotFoundAction", "Deny")
+	}
+}

@@ -6,7 +6,7 @@ import (
 )
 
 // ValidateCSINode checks the names of drivers, and that those that stay are unchanged.
-func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
+func (p Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 	var c causes
 	before := map[string]document.Value{}
 	for _, driver := range old.At("spec", "drivers").Elements() {
@@ -14,9 +14,14 @@ func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 	}
 	for _, driver := range obj.At("spec", "drivers").Elements() {
 		name := driver.Get("name")
-		c.driverName(member(driver, "name"), name.Text())
+		p.driverName(&c, member(driver, "name"), name.Text())
 		c.topologyKeys(driver)
-		if was, ok := before[name.Text()]; ok && !document.Equal(driver, was) {
+		was, stays := before[name.Text()]
+		switch {
+		case !stays || document.Equal(driver, was) || p.on("MutableCSINodeAllocatableCount") && sameBut(driver, was, "allocatable"):
+		case p.since("1.33"):
+			c.InvalidAt("spec.drivers", driver, "field is immutable")
+		default:
 			c.InvalidAt("CSINodeDriver", driver, "field is immutable")
 		}
 	}

@@ -22,23 +22,28 @@ func (Policy) DefaultVolumeAttachmentSource(source document.Value) {
 }
 
 // ValidateVolumeAttachment checks a volume without an object of its own.
-func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
+func (p Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	source := spec.Get("source")
+	if attacher := spec.Get("attacher"); p.since("1.36") && !isEmpty(attacher) {
+		p.driverName(&c, attacher.Path(), attacher.Text())
+	}
 	if inline := source.Get("inlineVolumeSpec"); isSet(inline) && !isSet(source.Get("persistentVolumeName")) {
 		c.inlineVolume(inline)
 	}
-	if !old.Exists() {
-		c.newAttachment(spec)
+	if p.since("1.36") || !old.Exists() {
+		p.attachmentNames(&c, spec)
 	}
 	return c.Causes
 }
 
-// newAttachment checks the names in a new attachment, after everything else.
-func (c *causes) newAttachment(spec document.Value) {
+// attachmentNames checks the names in an attachment, after everything else: before 1.36 of a new one.
+func (p Policy) attachmentNames(c *causes, spec document.Value) {
 	before := len(c.Causes)
-	c.driverName(member(spec, "attacher"), spec.Get("attacher").Text())
+	if !p.since("1.36") {
+		p.driverName(c, member(spec, "attacher"), spec.Get("attacher").Text())
+	}
 	if name := spec.At("source", "persistentVolumeName"); isSet(name) {
 		c.FormatText(name.Path(), name.Text(), "dns1123-subdomain")
 	}

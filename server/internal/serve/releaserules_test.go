@@ -1,0 +1,150 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/harness"
+)
+
+// causesOf are the causes of a refusal, as "field/reason".
+func causesOf(t *testing.T, body []byte) string {
+	t.Helper()
+	var status struct {
+		Details struct{ Causes []struct{ Field, Reason string } }
+	}
+	if err := json.Unmarshal(body, &status); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, c := range status.Details.Causes {
+		all = append(all, c.Field+"/"+strings.TrimPrefix(c.Reason, "FieldValue"))
+	}
+	return strings.Join(all, " ")
+}
+
+const (
+	devices     = "/apis/resource.k8s.io/"
+	claim       = `{"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r",`
+	selecting   = `{"metadata":{"name":"x"},"spec":{"selectors":[{"cel":{"expression":"`
+	slice       = `{"metadata":{"name":"s"},"spec":{"driver":"d.example.com","allNodes":true,"pool":{"name":"p","resourceSliceCount":1},"devices":[`
+	templates   = "/namespaces/default/resourceclaimtemplates"
+	claims      = "/namespaces/default/resourceclaims"
+	candidates  = "/namespaces/default/leasecandidates"
+	reviews     = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+	storage     = "/apis/storage.k8s.io/"
+	cidrs       = "/apis/networking.k8s.io/v1/servicecidrs"
+	bindings    = "/apis/admissionregistration.k8s.io/v1beta1/validatingadmissionpolicybindings"
+	attachments = storage + "v1/volumeattachments"
+)
+
+// releaseRules are requests with the causes of their refusals; "" for a success.
+var releaseRules = []struct{ release, name, path, body, causes string }{
+	{"1.31", "a selector", devices + "v1alpha3/deviceclasses?dryRun=All", selecting + `device.attributes[\"a.example.com\"].x == 1"}}]}}`, ""},
+	{"1.31", "a selector of another type", devices + "v1alpha3/deviceclasses", selecting + `1 + 1"}}]}}`, "spec.selectors[0].cel.expression/Invalid"},
+	{"1.36", "a selector", devices + "v1/deviceclasses?dryRun=All", selecting + `device.capacity[\"a.example.com\"].memory.compareTo(quantity(\"1Gi\")) >= 0"}}]}}`, ""},
+	{"1.36", "a selector of shared devices", devices + "v1/deviceclasses?dryRun=All", selecting + `device.allowMultipleAllocations"}}]}}`, ""},
+	{"1.36", "a selector that looks into an attribute", devices + "v1/deviceclasses?dryRun=All", selecting + `device.attributes[\"a\"].b.c"}}]}}`,
+		"spec.selectors[0].cel.expression/Invalid"},
+	{"1.36", "a selector that takes too long", devices + "v1/deviceclasses?dryRun=All",
+		selecting + `device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, device.attributes.all(e, a + b + c + d + e != \"\")))))"}}]}}`,
+		"spec.selectors[0].cel.expression/Forbidden"},
+	{"1.36", "metadata of a template", devices + "v1" + templates, `{"metadata":{"name":"t"},"spec":{"metadata":{"name":"x","labels":{"-":"v"}},"spec":{"devices":{}}}}`,
+		"spec.metadata.labels/Invalid spec.metadata.name/Forbidden"},
+	{"1.36", "access of administrators", devices + "v1" + claims, claim + `"exactly":{"deviceClassName":"d.example.com","adminAccess":true}}]}}}`,
+		"spec.devices.requests[0].adminAccess/Forbidden"},
+	{"1.36", "both forms of a request", devices + "v1" + claims, claim + `"exactly":{},"firstAvailable":[{"name":"-"}]}]}}}`, "spec.devices.requests[0]/Invalid"},
+	{"1.36", "the name of a request twice", devices + "v1" + claims, claim + `"exactly":{"deviceClassName":"d"}},{"name":"r","exactly":{"deviceClassName":"d"}}]}}}`,
+		"spec.devices.requests[1]/Duplicate"},
+	{"1.33", "the name of a request twice", devices + "v1beta1" + claims, claim + `"deviceClassName":"d"},{"name":"r","deviceClassName":"d"}]}}}`,
+		"spec.devices.requests[1].name/Duplicate"},
+	{"1.36", "an attribute of two types", devices + "v1/resourceslices", slice + `{"name":"a","attributes":{"x":{"int":1,"bool":true}}}]}}`, "spec.devices[0].attributes[x]/Invalid"},
+	{"1.31", "an attribute without a value", devices + "v1alpha3/resourceslices", slice + `{"name":"a","basic":{"attributes":{"x":{}}}}]}}`,
+		"spec.devices[0].basic.attributes[x]/Required"},
+	{"1.36", "a policy of a device that is not shared", devices + "v1/resourceslices", slice + `{"name":"a","capacity":{"m":{"value":"1Gi","requestPolicy":{"validValues":["2"]}}}}]}}`,
+		"spec.devices[0].capacity[m].requestPolicy/Forbidden"},
+	{"1.36", "a candidate without a version", "/apis/coordination.k8s.io/v1beta1" + candidates,
+		`{"metadata":{"name":"c"},"spec":{"leaseName":"l","strategy":"OldestEmulationVersion","emulationVersion":"a"}}`,
+		"spec.emulationVersion/Invalid spec.binaryVersion/Required spec.emulationVersion/Required"},
+	{"1.36", "a review with empty selectors", reviews, `{"spec":{"user":"u","resourceAttributes":{"fieldSelector":{},"labelSelector":{}}}}`,
+		"spec.resourceAttributes.fieldSelector.requirements/Required spec.resourceAttributes.labelSelector.requirements/Required"},
+	{"1.31", "a review, whose selectors are off", reviews, `{"spec":{"user":"u","resourceAttributes":{"fieldSelector":{}}}}`, ""},
+	{"1.36", "ranges of one family", cidrs, `{"metadata":{"name":"r"},"spec":{"cidrs":["10.0.0.1/24","10.1.0.0/24"]}}`, "spec.cidrs[0]/Invalid spec.cidrs/Invalid"},
+	{"1.31", "a binding", bindings, `{"metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Deny"],"matchResources":{"resourceRules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"]}]}}}`,
+		"spec.matchResouces.resourceRules[0].resources/Required"},
+	{"1.33", "a binding", strings.Replace(bindings, "v1beta1", "v1", 1), `{"metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Deny"],"matchResources":{"resourceRules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"]}]}}}`,
+		"spec.matchResources.resourceRules[0].resources/Required"},
+	{"1.36", "an attachment without anything", attachments, `{"metadata":{"name":"a"}}`, "spec.attacher/Required spec.source/Required spec.nodeName/Invalid"},
+	{"1.33", "an attachment without anything", attachments, `{"metadata":{"name":"a"}}`,
+		"spec.attacher/Required spec.source/Required spec.nodeName/Invalid spec.attacher/Required spec.attacher/Invalid"},
+}
+
+// TestReleaseRules: rules that came after 1.25, or changed, are those of the release that is served.
+func TestReleaseRules(t *testing.T) {
+	servers := map[string]*harness.Server{}
+	for _, c := range releaseRules {
+		h := servers[c.release]
+		if h == nil {
+			h = harness.Start(t, func(s *server.Config) {
+				emulating(c.release, "api/all=true")(s)
+				s.FeatureGates = []string{"AllBeta=true"}
+				if c.release == "1.31" {
+					s.FeatureGates = []string{"DynamicResourceAllocation=true"}
+				}
+			})
+			servers[c.release] = h
+		}
+		got := h.Post(c.path, c.body)
+		switch {
+		case c.causes == "":
+			got.Expect(t, http.StatusCreated, "")
+		case got.Code != http.StatusUnprocessableEntity || causesOf(t, []byte(got.Body)) != c.causes:
+			t.Errorf("%s: %s: %d %s, expected the causes %s", c.release, c.name, got.Code, got.Body, c.causes)
+		}
+	}
+}
+
+// TestReleaseAnswers: answers are those of the release that is served: versions of deletions, finalizers of classes, times of taints, rights.
+func TestReleaseAnswers(t *testing.T) {
+	const class = `{"metadata":{"name":"v"},"driverName":"d.example.com","parameters":{"a":"b"}}`
+	for release, want := range map[string]struct{ finalizers, taints, later bool }{"1.25": {}, "1.31": {later: true}, "1.36": {true, true, true}} {
+		h := harness.Start(t, emulating(release, "api/all=true"))
+		h.Post(storage+"v1/csidrivers", `{"metadata":{"name":"d"}}`).Expect(t, http.StatusCreated, "")
+		before := h.Get(storage+"v1/csidrivers/d").Field(t, "metadata.resourceVersion")
+		if got := h.Remove(storage+"v1/csidrivers/d", ""); (got.Field(t, "metadata.resourceVersion") != before) != want.later {
+			t.Errorf("%s: the deletion of a driver at %s says %s", release, before, got.Body)
+		}
+		if want.later {
+			got := h.Post(storage+"v1beta1/volumeattributesclasses", class)
+			got.Expect(t, http.StatusCreated, "")
+			if (got.Field(t, "metadata.finalizers") != nil) != want.finalizers {
+				t.Errorf("%s: a class of attributes is %s", release, got.Body)
+			}
+		}
+		if want.taints {
+			got := h.Post(devices+"v1alpha3/devicetaintrules", `{"metadata":{"name":"t"},"spec":{"taint":{"key":"k","effect":"NoSchedule"}}}`)
+			if got.Expect(t, http.StatusCreated, ""); got.Field(t, "spec.taint.timeAdded") == nil {
+				t.Errorf("%s: a taint is %s", release, got.Body)
+			}
+		}
+		role := h.Get("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:basic-user")
+		if strings.Contains(string(role.Body), "selfsubjectreviews") != want.later {
+			t.Errorf("%s: the rights of all users are %s", release, role.Body)
+		}
+	}
+}
+
+// TestReleaseGates: a kind behind a feature is not served without it, whatever --runtime-config says.
+func TestReleaseGates(t *testing.T) {
+	const bundles = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles"
+	for gate, code := range map[string]int{"ClusterTrustBundle=false": http.StatusNotFound, "ClusterTrustBundle=true": http.StatusOK} {
+		h := harness.Start(t, func(c *server.Config) {
+			emulating("1.36", "api/all=true")(c)
+			c.FeatureGates = []string{gate}
+		})
+		h.Get(bundles).Expect(t, code, "")
+	}
+}
