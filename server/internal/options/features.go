@@ -65,11 +65,13 @@ func Effective(release string) iter.Seq2[string, string] {
 	}
 }
 
-// MarkGated notes on the resources which of their fields are dropped, and which deprecated.
+// MarkGated notes on the resources which of their fields are dropped, and which deprecated, and takes away subresources
+// whose gates are off.
 func (f Gates) MarkGated(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
+			res.Subresources = slices.DeleteFunc(res.Subresources, func(s api.Subresource) bool { return s.Gate != "" && !f[s.Gate] })
 			res.Gated = document.NewGated(gv.Table, res.Type, f.On)
 			res.Outdated = document.OutdatedFields(gv.Table, res.Type)
 		}
@@ -181,7 +183,7 @@ func Help() string {
 // the previous release can be shown again.
 func CheckHiddenMetrics(version string) error {
 	major, _, _ := strings.Cut(discovery.Usual, ".")
-	previous := major + "." + strconv.Itoa(minorOf(discovery.Usual)-1)
+	previous := major + "." + strconv.Itoa(MinorOf(discovery.Usual)-1)
 	if version == "" || version == previous {
 		return nil
 	}

@@ -156,7 +156,7 @@ func (c RuntimeConfig) of(gv *api.GroupVersion, plural string) (on, set bool) {
 func DropFutureDeprecations(groups []*api.GroupVersion, release string) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
-			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(release) {
+			if d := gv.Resources[i].Deprecated; d != nil && MinorOf(d.Since) > MinorOf(release) {
 				gv.Resources[i].Deprecated = nil
 			}
 		}
@@ -172,8 +172,8 @@ func HideStorageHashes(groups []*api.GroupVersion) {
 	}
 }
 
-// minorOf is the number after the dot of a release: 25 of "1.25".
-func minorOf(release string) int {
+// MinorOf is the number after the dot of a release: 25 of "1.25".
+func MinorOf(release string) int {
 	_, minor, _ := strings.Cut(release, ".")
 	n, _ := strconv.Atoi(minor) // text that is not a number counts as the oldest
 	return n

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -100,11 +101,18 @@ func templateWarnings(obj, old document.Value) []string {
 
 // WarnPod warns of deprecated or ineffective parts of a new pod. Updates come from
 // controllers, and there are many.
-func (Policy) WarnPod(obj, old document.Value) []string {
+func (p Policy) WarnPod(obj, old document.Value) []string {
 	if old.Exists() {
 		return nil
 	}
 	var w warnings
+	if p.since(30) {
+		w.appArmor(obj)
+	}
+	if name := obj.At("metadata", "name"); p.since(27) && len(document.CheckFormat("dns1123-label", name.Text())) > 0 {
+		w.add("metadata.name", "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: "+
+			fmt.Sprint(document.CheckFormat("dns1123-label", name.Text())))
+	}
 	w.pod(obj, document.Value{})
 	return w
 }

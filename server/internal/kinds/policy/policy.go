@@ -25,10 +25,15 @@ type Policy struct {
 	Now func() time.Time
 	// Features reports which features are on. Nil: none of those that are off by default.
 	Features func(name string) bool
+	// Minor is the number behind the point of the release that is served; 0 stands for 1.25.
+	Minor int
 }
 
 // on reports whether a feature that is off by default was turned on.
 func (p Policy) on(feature string) bool { return p.Features != nil && p.Features(feature) }
+
+// since reports whether the release that is served is 1.minor or a later one.
+func (p Policy) since(minor int) bool { return p.Minor >= minor }
 
 // New returns the rules of all kinds.
 func New(now func() time.Time) Policy { return Policy{Now: now} }
