@@ -111,10 +111,6 @@ func (x *Endpoints) assign(pods *catalog.Row, pod, binding document.Value) error
 	if x.features.On("ClearingNominatedNodeNameAfterBinding") {
 		pod.SetObject("status").Remove("nominatedNodeName")
 	}
-	if pods.HasGeneration {
-		n, _ := meta.Get("generation").Int()
-		meta.SetInt("generation", n+1)
-	}
 	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), x.objects.Now())
 	if !condition.Get("lastProbeTime").Exists() {
 		condition.SetNull("lastProbeTime")

@@ -108,6 +108,25 @@ func (c *causes) appArmorAgrees(annotations, spec document.Value) {
 	}
 }
 
+// appArmorOfTemplate warns of annotations for pods whose containers have no such field.
+func (w *warnings) appArmorOfTemplate(template document.Value) {
+	annotations, spec := template.At("metadata", "annotations"), template.Get("spec")
+	ofPod := spec.At("securityContext", profileMember)
+	for container := range containersIn(spec, podContainers[:]...) {
+		name := appArmor + container.Get("name").Text()
+		annotation := annotations.Get(name)
+		if !annotation.Exists() || isSet(container.At("securityContext", profileMember)) {
+			continue
+		}
+		if isSet(ofPod) && profileText(ofPod) == annotation.Text() {
+			continue
+		}
+		w.add(key(annotations, name), appArmorText)
+	}
+}
+
+const appArmorText = `deprecated since v1.30; use the "appArmorProfile" field instead`
+
 // appArmor warns of annotations of a new pod that were not repeated as fields.
 func (w *warnings) appArmor(pod document.Value) {
 	annotations, spec := pod.At("metadata", "annotations"), pod.Get("spec")
@@ -121,7 +140,7 @@ func (w *warnings) appArmor(pod document.Value) {
 			continue
 		}
 		if _, _, ok := readProfile(annotation.Text()); isSet(profile) || !ok {
-			w.add(key(annotations, name), `deprecated since v1.30; use the "appArmorProfile" field instead`)
+			w.add(key(annotations, name), appArmorText)
 		}
 	}
 }

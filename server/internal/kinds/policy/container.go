@@ -50,6 +50,9 @@ func (p Policy) container(c *causes, container, spec document.Value, taken *docu
 	if claims := resources.Get("claims"); !isEmpty(claims) {
 		c.claimed(claims, spec.Get("resourceClaims"))
 	}
+	if policies := container.Get("resizePolicy"); policies.Len() > 1 {
+		c.repeatedPolicies(policies)
+	}
 	if p.since(36) && spec.Get("restartPolicy").Equals("Never") {
 		c.neverRestarts(container.Get("resizePolicy"))
 	}
@@ -60,6 +63,16 @@ func (p Policy) container(c *causes, container, spec document.Value, taken *docu
 
 // isFalse reports whether a member is set to false.
 func isFalse(v document.Value) bool { return isSet(v) && !v.Bool() }
+
+// repeatedPolicies checks that each resource has one policy.
+func (c *causes) repeatedPolicies(policies document.Value) {
+	var taken document.Texts
+	for i, policy := range policies.Elements() {
+		if name := policy.Get("resourceName").Text(); !taken.Add(name) {
+			c.duplicateAt(element(policies.Path(), i), name)
+		}
+	}
+}
 
 // neverRestarts checks that no change of resources restarts a container of a pod that is not restarted.
 func (c *causes) neverRestarts(policies document.Value) {
@@ -89,9 +102,9 @@ func (p Policy) initContainer(c *causes, container, spec document.Value) {
 	if !p.since(36) {
 		return
 	}
-	for _, policy := range policies.Elements() {
+	for i, policy := range policies.Elements() {
 		if restart := policy.Get("restartPolicy"); restart.Equals("RestartContainer") {
-			c.Invalid(restart, "must not be set to 'RestartContainer' for non-sidecar initContainers")
+			c.InvalidAt(element(policies.Path(), i)+".restartPolicy", restart, "must not be set to 'RestartContainer' for non-sidecar initContainers")
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (p Policy) ValidateEnvVar(env document.Value) []schema.Cause {
 		if p.on("PodHostIPs") {
 			fields = laterEnvFields
 		}
-		c.fieldRef(ref, fields)
+		p.fieldRef(&c, ref, fields)
 	}
 	if ref := from.Get("resourceFieldRef"); isSet(ref) {
 		c.resourceFieldRef(ref, false)
@@ -50,7 +50,7 @@ var (
 )
 
 // fieldRef checks a reference to a field of the pod itself, of those that are allowed.
-func (c *causes) fieldRef(ref document.Value, allowed []string) {
+func (p Policy) fieldRef(c *causes, ref document.Value, allowed []string) {
 	field := ref.Get("fieldPath")
 	if version := ref.Get("apiVersion"); isEmpty(version) {
 		c.Required(member(ref, "apiVersion"), "")
@@ -60,15 +60,16 @@ func (c *causes) fieldRef(ref document.Value, allowed []string) {
 		return
 	}
 	name, subscript, subscripted := cutSubscript(field.Text())
+	known := slices.Contains(podFields, name) || name == "status.hostIPs" && p.on("PodHostIPs")
 	switch {
 	case name == "": // required by the schema
 	case subscripted && name == "metadata.annotations":
 		c.FormatText(ref.Path(), strings.ToLower(subscript), "qualified-name")
 	case subscripted && name == "metadata.labels":
 		c.FormatText(ref.Path(), subscript, "qualified-name")
-	case subscripted && slices.Contains(podFields, name):
+	case subscripted && known:
 		c.InvalidText(ref.Path(), name, "does not support subscript")
-	case subscripted || !slices.Contains(podFields, name) && !slices.Contains(allowed, name):
+	case subscripted || !known:
 		c.Invalid(field, "error converting fieldPath: field label not supported: "+field.Text())
 	case !slices.Contains(allowed, name):
 		c.NotSupported(field, allowed...)

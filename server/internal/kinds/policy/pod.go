@@ -140,6 +140,9 @@ func (p Policy) CreatePod(pod document.Value) {
 	if !p.since(27) {
 		seccompFields(pod)
 	}
+	if p.since(31) && !p.on("ImageVolume") {
+		dropSourceless(spec)
+	}
 	gatedCondition(pod, status)
 	p.mergeLabelKeys(pod)
 	if p.on("AppArmorFields") {
@@ -152,6 +155,26 @@ func (Policy) UpdatePod(pod, old document.Value) {
 	keep(pod.Get("spec"), old.Get("spec"), "serviceAccount")
 	if class := old.At("status", "qosClass"); class.Exists() {
 		pod.SetObject("status").Put("qosClass", class)
+	}
+}
+
+// dropSourceless takes volumes without a source away, and their mounts. Others than those that a gate has dropped have got one
+// by default.
+func dropSourceless(spec document.Value) {
+	var names document.Texts
+	volumes := spec.Get("volumes")
+	volumes.RemoveFunc(func(volume document.Value) bool {
+		if volume.Len() > 1 || !volume.Get("name").Exists() {
+			return false
+		}
+		names.Add(volume.Get("name").Text())
+		return true
+	})
+	if len(names) == 0 {
+		return
+	}
+	for container := range containersIn(spec, podContainers[:]...) {
+		container.Get("volumeMounts").RemoveFunc(func(mount document.Value) bool { return names.Has(mount.Get("name").Text()) })
 	}
 }
 
@@ -283,6 +306,9 @@ func (p Policy) podOnly(c *causes, pod, spec document.Value) {
 	}
 	if isEmpty(spec.Get("serviceAccountName")) {
 		c.forbidTokenVolumes(spec.Get("volumes"))
+	}
+	if p.since(27) && !isEmpty(spec.Get("ephemeralContainers")) && isStatic(pod) {
+		c.Forbidden(nowhere, "static pods do not support ephemeral containers")
 	}
 	if p.since(31) {
 		c.imageVolumes(spec.Get("volumes"))

@@ -27,7 +27,7 @@ func (c *causes) keptGates(spec, old document.Value) {
 	before := old.Get("schedulingGates")
 	for _, gate := range spec.Get("schedulingGates").Elements() {
 		if name := gate.Get("name"); !before.ElementBy("name", name.Text()).Exists() {
-			c.Forbidden(name.Path(), "scheduling gates can only be removed, and "+strconv.Quote(name.Text())+" is new")
+			c.Forbidden(member(gate, "name"), "scheduling gates can only be removed, and "+strconv.Quote(name.Text())+" is new")
 		}
 	}
 }

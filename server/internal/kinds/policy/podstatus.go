@@ -25,7 +25,7 @@ func (p Policy) podStatus(c *causes, pod, oldPod, status document.Value) {
 		p.endedContainers(c, status, old, spec, "initContainers", "initContainerStatuses")
 	}
 	p.endedContainers(c, status, old, spec, "", "ephemeralContainerStatuses")
-	c.podIPs(status.Get("podIPs"))
+	p.podIPs(c, status.Get("podIPs"), old.Get("podIPs"))
 	if p.since(26) {
 		p.laterStatus(c, spec, oldPod.Get("spec"), status, old)
 	}
@@ -34,11 +34,11 @@ func (p Policy) podStatus(c *causes, pod, oldPod, status document.Value) {
 // laterStatus checks what the status of pods has had since 1.26.
 func (p Policy) laterStatus(c *causes, spec, oldSpec, status, old document.Value) {
 	if p.since(28) {
-		c.hostIPs(status)
+		p.hostIPs(c, status, old.Get("hostIPs"))
 		c.claimStatuses(status.Get("resourceClaimStatuses"), spec.Get("resourceClaims"))
 	}
 	if p.since(31) {
-		c.reportedUsers(status, spec.At("os", "name").Text())
+		p.reportedUsers(c, status, spec.At("os", "name").Text())
 		c.reportedDevices(status, spec)
 	}
 	if class := status.Get("qosClass"); p.since(32) && class.Text() != old.Get("qosClass").Text() {
@@ -68,10 +68,14 @@ func (c *causes) observed(path string, of document.Value) {
 }
 
 // reportedUsers checks the users with which containers began.
-func (c *causes) reportedUsers(status document.Value, system string) {
+func (p Policy) reportedUsers(c *causes, status document.Value, system string) {
+	name := ".user.linux"
+	if !p.since(33) {
+		name = ".linux"
+	}
 	for _, list := range statusLists {
 		for i, container := range status.Get(list).Elements() {
-			linux, path := container.At("user", "linux"), element("status."+list, i)+".user.linux"
+			linux, path := container.At("user", "linux"), element("status."+list, i)+name
 			if !isSet(linux) {
 				continue
 			}
@@ -150,7 +154,7 @@ func (c *causes) deviceHealth(path string, devices document.Value) {
 }
 
 // hostIPs checks the addresses of a pod's node: one of each family, the single one first.
-func (c *causes) hostIPs(status document.Value) {
+func (p Policy) hostIPs(c *causes, status, old document.Value) {
 	ips := status.Get("hostIPs")
 	if ips.Len() == 0 {
 		return
@@ -158,12 +162,16 @@ func (c *causes) hostIPs(status document.Value) {
 	if first := ips.Index(0).Get("ip"); first.Text() != status.Get("hostIP").Text() {
 		c.InvalidAt("status.hostIPs[0].ip", first, "must be equal to `hostIP`")
 	}
-	var families document.Texts
+	var families, taken document.Texts
 	for i, ip := range ips.Elements() {
 		text := ip.Get("ip").Text()
 		for _, problem := range document.CheckFormat("ip", text) {
 			c.InvalidText(element("status.hostIPs", i), text, problem)
 		}
+		if !taken.Add(text) && !p.since(33) {
+			c.Duplicate(ip)
+		}
+		p.strictIP(c, element("status.hostIPs", i), text, old)
 		families.Add(ipFamily(text))
 	}
 	if n := ips.Len(); n > 2 || n == 2 && len(families) < 2 {
@@ -201,13 +209,14 @@ func (p Policy) starts(spec, container, ended document.Value, rules, first bool)
 }
 
 // podIPs checks the addresses of a pod: one of each family.
-func (c *causes) podIPs(ips document.Value) {
+func (p Policy) podIPs(c *causes, ips, old document.Value) {
 	var taken, families document.Texts
 	for i, ip := range ips.Elements() {
 		text := ip.Get("ip").Text()
 		for _, problem := range document.CheckFormat("ip", text) {
 			c.InvalidText(element("status.podIPs", i), text, problem)
 		}
+		p.strictIP(c, element("status.podIPs", i), text, old)
 		families.Add(ipFamily(text))
 		if !taken.Add(text) {
 			c.Duplicate(ip)
@@ -215,6 +224,20 @@ func (c *causes) podIPs(ips document.Value) {
 	}
 	if n := ips.Len(); n > 2 || n == 2 && len(families) < 2 {
 		c.Invalid(ips, "may specify no more than one IP for each IP family")
+	}
+}
+
+// strictIP refuses a new address that programs read in different ways.
+func (p Policy) strictIP(c *causes, path, text string, old document.Value) {
+	if !p.on("StrictIPCIDRValidation") || len(document.CheckFormat("ip", text)) > 0 || old.ElementBy("ip", text).Exists() {
+		return
+	}
+	addr, err := netip.ParseAddr(text)
+	switch {
+	case err != nil:
+		c.InvalidText(path, text, "must not have leading 0s")
+	case addr.Is4In6():
+		c.InvalidText(path, text, "must not be an IPv4-mapped IPv6 address")
 	}
 }
 

@@ -46,12 +46,12 @@ func (p Policy) ValidateProjectedVolumeSource(v document.Value) []schema.Cause {
 }
 
 // ValidateDownwardAPIVolumeFile checks a file that shows a field of the pod.
-func (Policy) ValidateDownwardAPIVolumeFile(file document.Value) []schema.Cause {
+func (p Policy) ValidateDownwardAPIVolumeFile(file document.Value) []schema.Cause {
 	var c causes
 	ref, resource := file.Get("fieldRef"), file.Get("resourceFieldRef")
 	switch {
 	case isSet(ref):
-		c.fieldRef(ref, volumeFields)
+		p.fieldRef(&c, ref, volumeFields)
 		if isSet(resource) {
 			c.InvalidText(file.Path(), "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
 		}

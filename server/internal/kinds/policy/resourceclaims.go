@@ -28,8 +28,10 @@ func (c *causes) claimed(claims, ofPod document.Value) {
 			c.duplicateAt(path, name)
 		case taken.Has(entry):
 			c.duplicateAt(path, entry)
-		case request == "" && anyPrefixed(taken, name+"/"):
-			c.duplicateAt(path, name)
+		case request == "":
+			for range prefixed(taken, name+"/") {
+				c.duplicateAt(path, name)
+			}
 		}
 		taken.Add(entry)
 		if !ofPod.ElementBy("name", name).Exists() {
@@ -38,14 +40,14 @@ func (c *causes) claimed(claims, ofPod document.Value) {
 	}
 }
 
-// anyPrefixed reports whether a set has a text that begins so.
-func anyPrefixed(texts document.Texts, prefix string) bool {
+// prefixed is the number of texts in a set that begin so.
+func prefixed(texts document.Texts, prefix string) (n int) {
 	for text := range texts {
 		if strings.HasPrefix(text, prefix) {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // notAmong reports a name that no claim of the pod has.
