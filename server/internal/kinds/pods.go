@@ -43,7 +43,7 @@ func HasAmounts(resources document.Value) bool {
 // Amounts are quantities by the names of their resources.
 type Amounts map[string]quantity.Quantity
 
-// amountsOf are the values of a map; those that are no quantities count as 0.
+// amountsOf are the values of a map; other text counts as 0.
 func amountsOf(v document.Value) Amounts {
 	out := Amounts{}
 	for name, q := range v.Members() {

@@ -83,7 +83,7 @@ func (c *causes) neverRestarts(policies document.Value) {
 	}
 }
 
-// initContainer checks a container that runs before the regular ones: once, or as a sidecar beside them.
+// initContainer checks a container that runs before the regular ones: once, or as a sidecar, while they run.
 func (p Policy) initContainer(c *causes, container, spec document.Value) {
 	p.containerRestarts(c, container, true)
 	policies := container.Get("resizePolicy")

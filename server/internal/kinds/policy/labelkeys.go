@@ -45,7 +45,7 @@ func (p Policy) mergeLabelKeys(pod document.Value) {
 	}
 }
 
-// addKeys adds the labels of a list to the selector beside it. A missing selector matches nothing, and stays so.
+// addKeys adds the labels of a list to the selector of the same object. A missing selector matches nothing, and stays so.
 func addKeys(of document.Value, list, operator string, labels document.Value) {
 	selector := of.Get("labelSelector")
 	if !isSet(selector) {
@@ -61,7 +61,7 @@ func addKeys(of document.Value, list, operator string, labels document.Value) {
 	}
 }
 
-// labelKeys checks the names of labels beside a selector that takes in their values.
+// labelKeys checks the names of labels whose values a selector takes in.
 func (c *causes) labelKeys(of document.Value) {
 	match, mismatch, selector := of.Get("matchLabelKeys"), of.Get("mismatchLabelKeys"), of.Get("labelSelector")
 	if match.Len() == 0 && mismatch.Len() == 0 {
@@ -105,7 +105,7 @@ func lastOf(list document.Value, text string) int {
 	return at
 }
 
-// unmergedKeys checks the names of labels beside a selector that stays as it is.
+// unmergedKeys checks the names of labels next to a selector that stays as it is.
 func (c *causes) unmergedKeys(of document.Value) {
 	keys, selector := of.Get("matchLabelKeys"), of.Get("labelSelector")
 	if keys.Len() == 0 {

@@ -173,8 +173,17 @@ func dropSourceless(spec document.Value) {
 	if len(names) == 0 {
 		return
 	}
+	removeEmpty(spec, "volumes")
 	for container := range containersIn(spec, podContainers[:]...) {
 		container.Get("volumeMounts").RemoveFunc(func(mount document.Value) bool { return names.Has(mount.Get("name").Text()) })
+		removeEmpty(container, "volumeMounts")
+	}
+}
+
+// removeEmpty removes a list without elements.
+func removeEmpty(of document.Value, list string) {
+	if of.Get(list).IsNothing() {
+		of.Remove(list)
 	}
 }
 

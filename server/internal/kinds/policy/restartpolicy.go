@@ -5,7 +5,7 @@ import "github.com/capstan-dev/capstan/internal/document"
 // From 1.28 on an init container may restart whenever it ends: a sidecar. From 1.34 on each container may say, also by its exit
 // code, when it does.
 
-// isSidecar reports whether an init container runs beside the others.
+// isSidecar reports whether an init container runs while the others do.
 func isSidecar(container document.Value) bool { return container.Get("restartPolicy").Equals("Always") }
 
 // containerRestarts checks when a container, one that runs first or a regular one, is started again.
