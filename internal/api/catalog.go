@@ -239,6 +239,7 @@ type Subresource struct {
 	Checks               []Check       // nil: UsualChecks, of the status UsualStatusChecks
 	Keeps                [][]string    // paths that a write through it does not change, besides the rest of the object, and does not own
 	Unowned              [][]string    // further paths that a write through it does not own
+	Gate                 string        // the feature gate without which it is not served; "" for none
 	MissingAs            GroupResource // the resource in a read's error for a missing object; zero for the resource itself
 }
 
@@ -276,6 +277,9 @@ type Hooks struct {
 	// Status is Update for the status endpoint: obj has the status and the metadata that
 	// were sent, and everything else of old.
 	Status func(obj, old document.Value)
+	// Resize is Update for the endpoint that writes the resources of a pod, and ValidateResize is Validate.
+	Resize         func(obj, old document.Value)
+	ValidateResize func(obj, old document.Value) []FieldError
 	// Validate returns all mistakes. old is the zero Value on create.
 	Validate func(obj, old document.Value) []FieldError
 	// Check returns the mistakes of a valid object that show next to other objects. old is the zero

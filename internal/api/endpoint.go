@@ -18,6 +18,7 @@ const (
 	EndpointProxyPod            Endpoint = "proxy-pod"            // connects to a pod
 	EndpointProxyService        Endpoint = "proxy-service"        // connects to a pod behind a service
 	EndpointRequestToken        Endpoint = "request-token"        // issues a token for an account
+	EndpointResize              Endpoint = "resize"               // changes the resources of a running pod
 	EndpointReviewAccess        Endpoint = "review-access"        // reports whether a user may do something
 	EndpointReviewOwnAccess     Endpoint = "review-own-access"    // reports whether the requesting user may
 	EndpointReviewOwnRules      Endpoint = "review-own-rules"     // lists the rights of the requesting user
@@ -31,8 +32,8 @@ const (
 // Endpoints are all endpoints that documents name, in order.
 func Endpoints() []Endpoint {
 	return []Endpoint{EndpointApproval, EndpointBind, EndpointEphemeralContainers, EndpointEvict, EndpointFinalize, EndpointLog, EndpointPortForward,
-		EndpointProxyNode, EndpointProxyPod, EndpointProxyService, EndpointRequestToken, EndpointReviewAccess, EndpointReviewOwnAccess,
-		EndpointReviewOwnRules, EndpointReviewOwnUser, EndpointReviewToken, EndpointRun, EndpointScale, EndpointStatus}
+		EndpointProxyNode, EndpointProxyPod, EndpointProxyService, EndpointRequestToken, EndpointResize, EndpointReviewAccess,
+		EndpointReviewOwnAccess, EndpointReviewOwnRules, EndpointReviewOwnUser, EndpointReviewToken, EndpointRun, EndpointScale, EndpointStatus}
 }
 
 // Operates reports whether the endpoint can be a resource of its own, which stores no
@@ -55,7 +56,7 @@ func (e Endpoint) WritesStatus() bool { return e == EndpointStatus || e == Endpo
 // which tables can show.
 func (e Endpoint) AnswersObject() bool {
 	switch e {
-	case EndpointApproval, EndpointEphemeralContainers, EndpointFinalize, EndpointScale, EndpointStatus:
+	case EndpointApproval, EndpointEphemeralContainers, EndpointFinalize, EndpointResize, EndpointScale, EndpointStatus:
 		return true
 	}
 	return false

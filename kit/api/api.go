@@ -72,6 +72,7 @@ const (
 	EndpointProxyPod            = api.EndpointProxyPod
 	EndpointProxyService        = api.EndpointProxyService
 	EndpointRequestToken        = api.EndpointRequestToken
+	EndpointResize              = api.EndpointResize
 	EndpointReviewAccess        = api.EndpointReviewAccess
 	EndpointReviewOwnAccess     = api.EndpointReviewOwnAccess
 	EndpointReviewOwnRules      = api.EndpointReviewOwnRules

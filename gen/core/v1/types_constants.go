@@ -361,6 +361,18 @@ const (
 	TopologySpreadConstraintWhenUnsatisfiableScheduleAnyway = "ScheduleAnyway"
 )
 
+// The values of TopologySpreadConstraint.nodeAffinityPolicy.
+const (
+	TopologySpreadConstraintNodeAffinityPolicyHonor  = "Honor"
+	TopologySpreadConstraintNodeAffinityPolicyIgnore = "Ignore"
+)
+
+// The values of TopologySpreadConstraint.nodeTaintsPolicy.
+const (
+	TopologySpreadConstraintNodeTaintsPolicyHonor  = "Honor"
+	TopologySpreadConstraintNodeTaintsPolicyIgnore = "Ignore"
+)
+
 // The values of VolumeMount.recursiveReadOnly.
 const (
 	VolumeMountRecursiveReadOnlyDisabled   = "Disabled"

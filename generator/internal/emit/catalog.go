@@ -110,6 +110,7 @@ type catalogResource struct {
 	Check        bool
 	CheckDelete  bool
 	Warn, Status bool
+	Resize       bool
 	HookName     string // the end of the hooks' names
 	Convert      string // Go literal, "" for none
 	Method       string // of the hooks, for an action
@@ -152,6 +153,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
 		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
 		r.Status, r.Check, r.CheckDelete = slices.Contains(res.Hooks, "status"), slices.Contains(res.Hooks, "check"), slices.Contains(res.Hooks, "checkDelete")
+		r.Resize = slices.Contains(res.Hooks, "resize")
 		for _, h := range []struct {
 			on             bool
 			verb, sig, doc string
@@ -159,6 +161,8 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			{r.Create, "Create", "(obj document.Value)", "sets what the server owns on a new " + res.Kind + "."},
 			{r.Update, "Update", "(obj, old document.Value)", "keeps of old what only the server may change."},
 			{r.Status, "Status", "(obj, old document.Value)", "gives what the status endpoint makes of " + res.Kind + " what belongs to the rest of old."},
+			{r.Resize, "Resize", "(obj, old document.Value)", "keeps of old what a write of resources does not change."},
+			{r.Resize, "ValidateResize", "(obj, old document.Value) []api.FieldError", "finds what a write of resources may not do."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
 			{r.Check, "Check", "(view api.View, obj, old document.Value) []api.FieldError", "finds what is wrong of a " + res.Kind + " next to others."},
 			{r.CheckDelete, "CheckDelete", "(view api.View, obj document.Value) []api.FieldError", "finds why a " + res.Kind + " may not be deleted."},

@@ -236,7 +236,7 @@ func (d *documents) subresourceKeys(sub *model.Subresource, gv *model.GroupVersi
 		"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.texts(&sub.Verbs), "schema": d.text(ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
 		"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
 		"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned), "missingAs": d.text(&sub.MissingAs),
-		"action": d.action(&sub.Action, gv), "lifecycle": d.readLifecycle(&sub.Lifecycle),
+		"action": d.action(&sub.Action, gv), "lifecycle": d.readLifecycle(&sub.Lifecycle), "featureGate": d.text(&sub.Gate),
 	}
 }
 

@@ -224,6 +224,7 @@ type Subresource struct {
 	Checks                                 []string // nil for the usual
 	Keeps, Unowned                         []string // dotted paths
 	MissingAs                              string   // "deployments/scale.apps"
+	Gate                                   string   // "" for none
 	Action                                 *Action  // nil for none
 }
 

@@ -767,7 +767,7 @@ func Fields() map[string]string {
 		"GenericWorkload":                         "PodSpec.schedulingGroup, PodSpec.workloadRef",
 		"HPAConfigurableTolerance":                "HPAScalingRules.tolerance",
 		"HostnameOverride":                        "PodSpec.hostnameOverride",
-		"ImageVolumeWithDigest":                   "VolumeStatus.image",
+		"ImageVolumeWithDigest":                   "VolumeMountStatus.volumeStatus",
 		"InPlacePodLevelResourcesVerticalScaling": "PodStatus.allocatedResources, PodStatus.resources",
 		"MatchLabelKeysInPodTopologySpread":       "TopologySpreadConstraint.matchLabelKeys",
 		"MaxUnavailableStatefulSet":               "RollingUpdateStatefulSetStrategy.maxUnavailable",

@@ -96,9 +96,20 @@ func (x *Endpoints) assign(pods *catalog.Row, pod, binding document.Value) error
 	if node := spec.Get("nodeName").Text(); node != "" {
 		return conflict("pod " + name + " is already assigned to node \"" + node + "\"")
 	}
+	if !spec.Get("schedulingGates").IsNothing() {
+		return conflict("pod " + name + " has non-empty .spec.schedulingGates")
+	}
 	spec.SetString("nodeName", binding.At("target", "name").Text())
 	for key, value := range binding.At("metadata", "annotations").Members() {
 		meta.SetObject("annotations").SetString(key, value.Text())
+	}
+	if x.features.On("PodTopologyLabelsAdmission") {
+		for key, value := range binding.At("metadata", "labels").Members() {
+			meta.SetObject("labels").SetString(key, value.Text())
+		}
+	}
+	if x.features.On("ClearingNominatedNodeNameAfterBinding") {
+		pod.SetObject("status").Remove("nominatedNodeName")
 	}
 	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), x.objects.Now())
 	if !condition.Get("lastProbeTime").Exists() {

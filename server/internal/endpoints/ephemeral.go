@@ -77,6 +77,10 @@ func addEphemeral(e *objects.Evaluation, pod, sent document.Value) error {
 	} else {
 		spec.Remove("ephemeralContainers")
 	}
+	if e.Row.HasGeneration && !document.Equal(containers, e.Was.At("spec", "ephemeralContainers")) {
+		n, _ := e.Was.At("metadata", "generation").Int()
+		pod.Get("metadata").SetInt("generation", n+1)
+	}
 	// Nothing else has changed, so the pod is its own old state for the rules of changes.
 	if causes := append(objects.ValidateChange(objects.Ref{Row: e.Row}, pod, pod, e.Was), lost...); len(causes) > 0 {
 		return e.Row.Invalid(e.Name, causes)

@@ -22,6 +22,7 @@ func (x *Endpoints) Table(object request.Verbs) map[api.Endpoint]request.Verbs {
 		api.EndpointAction:              {request.OnGet: x.act, request.OnPost: x.act},
 		api.EndpointApproval:            {request.OnGet: object[request.OnGet], request.OnPut: object[request.OnPut], request.OnPatch: object[request.OnPatch]},
 		api.EndpointEphemeralContainers: {request.OnGet: object[request.OnGet], request.OnPut: x.updateEphemeral, request.OnPatch: x.patchEphemeral},
+		api.EndpointResize:              {request.OnGet: object[request.OnGet], request.OnPut: object[request.OnPut], request.OnPatch: object[request.OnPatch]},
 		api.EndpointBind:                {request.OnPost: x.bind},
 		api.EndpointEvict:               {request.OnPost: x.evict},
 		api.EndpointRequestToken:        {request.OnPost: x.requestToken},

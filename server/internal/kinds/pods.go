@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/quantity"
 )
@@ -8,16 +10,96 @@ import (
 // BestEffort reports whether no container of a pod's spec requests or limits cpu or memory.
 // The status says so too, but only after the pod was prepared for its storage.
 func BestEffort(spec document.Value) bool {
+	if resources := spec.Get("resources"); HasAmounts(resources) {
+		return !namesCompute(resources)
+	}
 	for _, list := range [...]string{"containers", "initContainers"} {
 		for _, c := range spec.Get(list).Elements() {
-			for _, member := range [...]string{"requests", "limits"} {
-				for _, name := range [...]string{"cpu", "memory"} {
-					if q, err := quantity.Parse(c.At("resources", member, name).Text()); err == nil && q.Sign() > 0 {
-						return false
-					}
-				}
+			if namesCompute(c.Get("resources")) {
+				return false
 			}
 		}
 	}
 	return true
+}
+
+// namesCompute reports whether resources name an amount of cpu or memory.
+func namesCompute(resources document.Value) bool {
+	for _, member := range [...]string{"requests", "limits"} {
+		for _, name := range [...]string{"cpu", "memory"} {
+			if q, err := quantity.Parse(resources.At(member, name).Text()); err == nil && q.Sign() > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// HasAmounts reports whether resources name any amount.
+func HasAmounts(resources document.Value) bool {
+	return resources.Get("requests").Len()+resources.Get("limits").Len() > 0
+}
+
+// Amounts are quantities by the names of their resources.
+type Amounts map[string]quantity.Quantity
+
+// amountsOf are the values of a map; other text counts as 0.
+func amountsOf(v document.Value) Amounts {
+	out := Amounts{}
+	for name, q := range v.Members() {
+		out[name], _ = quantity.Parse(q.Text())
+	}
+	return out
+}
+
+func (a Amounts) add(b Amounts) {
+	for name, q := range b {
+		a[name] = a[name].Plus(q)
+	}
+}
+
+func (a Amounts) atLeast(b Amounts) {
+	for name, q := range b {
+		if now, ok := a[name]; !ok || q.Compare(now) > 0 {
+			a[name] = q
+		}
+	}
+}
+
+// ContainerAmounts are the requests or the limits of all containers of a pod's spec together: those that run at a time, or
+// what an init container needs next to the sidecars before it, if that is more.
+func ContainerAmounts(spec document.Value, member string) Amounts {
+	sum, sidecars, most := Amounts{}, Amounts{}, Amounts{}
+	for _, c := range spec.Get("containers").Elements() {
+		sum.add(amountsOf(c.At("resources", member)))
+	}
+	for _, c := range spec.Get("initContainers").Elements() {
+		own := amountsOf(c.At("resources", member))
+		if c.Get("restartPolicy").Equals("Always") {
+			sum.add(own)
+			sidecars.add(own)
+			own = sidecars
+		} else {
+			own.add(sidecars)
+		}
+		most.atLeast(own)
+	}
+	sum.atLeast(most)
+	return sum
+}
+
+// IsPodLevel reports whether a pod as a whole can ask for a resource.
+func IsPodLevel(name string) bool {
+	return name == "cpu" || name == "memory" || strings.HasPrefix(name, "hugepages-")
+}
+
+// PodAmounts are ContainerAmounts, in which the amounts that the pod has as a whole count in place of those of its containers.
+func PodAmounts(spec document.Value, member string) Amounts {
+	sum := ContainerAmounts(spec, member)
+	for name, q := range amountsOf(spec.At("resources", member)) {
+		if IsPodLevel(name) {
+			sum[name] = q
+		}
+	}
+	return sum
 }

@@ -129,6 +129,8 @@ func prepareUpdate(t Ref, obj, old document.Value) {
 	case res.Hooks == nil || finalize:
 	case status && res.Hooks.Status != nil:
 		res.Hooks.Status(obj, old)
+	case t.Does() == api.EndpointResize && res.Hooks.Resize != nil:
+		res.Hooks.Resize(obj, old)
 	case !status && res.Hooks.Update != nil:
 		res.Hooks.Update(obj, old)
 	}

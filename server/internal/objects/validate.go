@@ -30,7 +30,7 @@ func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
 // accepted.
 func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cause, forgiven bool) {
 	res := t.Row
-	v := validation{res: res, anyFinalizer: t.anyFinalizer(), obj: obj, before: before}
+	v := validation{res: res, check: t.check(), anyFinalizer: t.anyFinalizer(), obj: obj, before: before}
 	v.metadata = validateMetadata(res.NameFormat, v.anyFinalizer, obj.Get("metadata"), old.Get("metadata"))
 	if !old.Exists() {
 		v.state = document.Validate(obj, &res.GV.Validation)
@@ -69,6 +69,7 @@ func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cau
 // validation is the causes of an object, by their source.
 type validation struct {
 	res          *catalog.Row
+	check        check
 	anyFinalizer bool
 	obj, before  document.Value
 	metadata     metadataCauses
@@ -143,19 +144,7 @@ func (v *validation) wrongObject(rules []schema.Cause) []schema.Cause {
 
 // brokenRules returns the causes of the kind's own rules, with old as the earlier state.
 func (v *validation) brokenRules(old document.Value) []schema.Cause {
-	return validateRules(v.res, v.obj, old, v.before)
-}
-
-// validateRules returns the causes of the kind's own rules.
-func validateRules(res *catalog.Row, obj, old, before document.Value) []schema.Cause {
-	if res.Hooks == nil || res.Hooks.Validate == nil {
-		return nil
-	}
-	causes := res.Hooks.Validate(obj, old)
-	if len(causes) == 0 || !before.Exists() {
-		return causes
-	}
-	return stillWrong(causes, obj, before, func() []schema.Cause { return res.Hooks.Validate(before, before) })
+	return v.check.causes(v.obj, old, v.before)
 }
 
 // forgiveMetadata removes the metadata's causes that are accepted in an update.

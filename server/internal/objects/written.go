@@ -19,7 +19,7 @@ import (
 // that are written for it.
 func (e *Evaluation) judgeWritten(obj document.Value) []schema.Cause {
 	if e.Row.GV.StoredRules {
-		return validateRules(e.Row, obj, e.Was, e.Was)
+		return e.Ref.check().causes(obj, e.Was, e.Was)
 	}
 	by := &e.Row.GV.Validation
 	causes := document.Validate(obj, by)
@@ -29,7 +29,7 @@ func (e *Evaluation) judgeWritten(obj document.Value) []schema.Cause {
 		}
 		causes = append(causes, document.ValidateUpdate(obj, e.Was, by)...)
 	}
-	return append(causes, validateRules(e.Row, obj, e.Was, e.Was)...)
+	return append(causes, e.Ref.check().causes(obj, e.Was, e.Was)...)
 }
 
 // admitWritten runs a step that may change the object. A wrong object that the step has changed is judged again,

@@ -66,11 +66,13 @@ func Effective(release string) iter.Seq2[string, string] {
 	}
 }
 
-// MarkGated notes on the resources which of their fields are dropped, and which deprecated.
+// MarkGated notes on the resources which of their fields are dropped, and which deprecated, and takes away subresources
+// whose gates are off.
 func (f Gates) MarkGated(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
+			res.Subresources = slices.DeleteFunc(res.Subresources, func(s api.Subresource) bool { return s.Gate != "" && !f[s.Gate] })
 			res.Gated = document.NewGated(gv.Table, res.Type, f.On)
 			res.Outdated = document.OutdatedFields(gv.Table, res.Type)
 		}

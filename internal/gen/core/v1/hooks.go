@@ -77,8 +77,12 @@ type Hooks interface {
 	DefaultServiceSpec(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
+	// ResizePod keeps of old what a write of resources does not change.
+	ResizePod(obj, old document.Value)
 	// StatusPersistentVolume gives what the status endpoint makes of PersistentVolume what belongs to the rest of old.
 	StatusPersistentVolume(obj, old document.Value)
+	// StatusPod gives what the status endpoint makes of Pod what belongs to the rest of old.
+	StatusPod(obj, old document.Value)
 	// StatusReplicationController gives what the status endpoint makes of ReplicationController what belongs to the rest of old.
 	StatusReplicationController(obj, old document.Value)
 	// StatusService gives what the status endpoint makes of Service what belongs to the rest of old.
@@ -127,6 +131,8 @@ type Hooks interface {
 	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicationController finds what the schema cannot say; old is absent on create.
 	ValidateReplicationController(obj, old document.Value) []api.FieldError
+	// ValidateResizePod finds what a write of resources may not do.
+	ValidateResizePod(obj, old document.Value) []api.FieldError
 	// ValidateSecret finds what the schema cannot say; old is absent on create.
 	ValidateSecret(obj, old document.Value) []api.FieldError
 	// ValidateService finds what the schema cannot say; old is absent on create.

@@ -125,10 +125,10 @@ func (c *charge) sum(p part, hard, used amounts) (amounts, error) {
 // Charge implements admission.Quotas.
 func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	of := r.Resource.GroupResource()
-	if r.Subresource != "" || r.OtherKind || !r.Resource.Namespaced || uncounted(of) {
+	if r.Subresource != "" && !resizes(r) || r.OtherKind || !r.Resource.Namespaced || uncounted(of) {
 		return nil
 	}
-	if r.Operation == admission.Update && !changes(of) {
+	if r.Operation == admission.Update && !changes(of) && !resizes(r) {
 		return nil
 	}
 	all, _ := q.of(r.Namespace)

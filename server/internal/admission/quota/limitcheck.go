@@ -5,6 +5,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/quantity"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // check lists the bounds that a pod or a claim for a volume breaks.
@@ -56,6 +57,10 @@ func add(broken []string, text string) []string {
 // podTotal is the sum of a pod's containers, of the amounts that all of them have, and at
 // least that of each init container.
 func podTotal(pod document.Value, member string) amounts {
+	spec := pod.Get("spec")
+	if kinds.HasAmounts(spec.Get("resources")) || spec.Get("initContainers").ElementBy("restartPolicy", "Always").Exists() { // since 1.28
+		return amounts(kinds.PodAmounts(spec, member))
+	}
 	var sums map[string]int64
 	for _, c := range pod.At("spec", "containers").Elements() {
 		own := readAmounts(c.At("resources", member))

@@ -48,12 +48,19 @@ func readBounds(v document.Value) (all []bound) {
 // limited reports whether limit ranges apply to a write.
 func limited(r *admission.Request) bool {
 	switch {
+	case resizes(r):
+		return true
 	case r.Subresource != "" || r.Resource.GV.Group != "":
 		return false
 	case r.Resource.Plural == "pods":
 		return r.Operation == admission.Create
 	}
 	return r.Resource.Plural == "persistentvolumeclaims" && !r.Old.At("metadata", "deletionTimestamp").Exists()
+}
+
+// resizes reports whether a write changes the resources of a running pod.
+func resizes(r *admission.Request) bool {
+	return r.Subresource == "resize" && r.Resource.Plural == "pods" && r.Resource.GV.Group == "" && r.Operation == admission.Update
 }
 
 // rangesIn are the limit ranges of a namespace, in the order of their names.

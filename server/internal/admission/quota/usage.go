@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/quantity"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // Names of the amounts that quotas bound.
@@ -103,18 +104,9 @@ func alive(pod document.Value, now time.Time) bool {
 	return err != nil || !graceful || !now.After(end.Add(time.Duration(grace)*time.Second))
 }
 
-// addPod adds the sums of a pod's containers: those of the containers that run together,
-// or more if an init container has more, and the overhead.
+// addPod adds what a pod has: by itself, by its containers, and the overhead.
 func addPod(out amounts, spec document.Value) {
-	requests, limits := amounts{}, amounts{}
-	for _, c := range spec.Get("containers").Elements() {
-		requests.add(readAmounts(c.At("resources", "requests")))
-		limits.add(readAmounts(c.At("resources", "limits")))
-	}
-	for _, c := range spec.Get("initContainers").Elements() {
-		requests.atLeast(readAmounts(c.At("resources", "requests")))
-		limits.atLeast(readAmounts(c.At("resources", "limits")))
-	}
+	requests, limits := amounts(kinds.PodAmounts(spec, "requests")), amounts(kinds.PodAmounts(spec, "limits"))
 	overhead := readAmounts(spec.Get("overhead"))
 	requests.add(overhead)
 	limits.add(overhead)
@@ -147,6 +139,9 @@ func named(requests, limits amounts) amounts {
 // unnamed lists the needed amounts that containers of a pod do not name, as text.
 func unnamed(pod document.Value, bounded []string) string {
 	var all []string
+	if kinds.HasAmounts(pod.At("spec", "resources")) {
+		return "" // the pod names them for all
+	}
 	for _, name := range neededAmounts {
 		if !slices.Contains(bounded, name) {
 			continue

@@ -8,7 +8,7 @@ import (
 )
 
 // spreadConstraints checks the spreading of pods over a topology.
-func (c *causes) spreadConstraints(list document.Value) {
+func (p Policy) spreadConstraints(c *causes, list document.Value) {
 	if list.Len() == 0 {
 		return
 	}
@@ -20,6 +20,12 @@ func (c *causes) spreadConstraints(list document.Value) {
 		pair := spreadPair(constraint)
 		if left[pair]--; left[pair] > 0 { // all but the last are reported
 			c.Add(schema.CauseDuplicate, member(constraint, "{topologyKey, whenUnsatisfiable}"), "Duplicate value: "+strconv.Quote(pair))
+		}
+		switch {
+		case p.mergesKeys():
+			c.labelKeys(constraint)
+		case p.since("1.27"):
+			c.unmergedKeys(constraint)
 		}
 		domains := constraint.Get("minDomains")
 		if !isSet(domains) {

@@ -12,19 +12,24 @@ func (Policy) DefaultContainer(container document.Value) { defaultPullPolicy(con
 func (Policy) DefaultEphemeralContainer(container document.Value) { defaultPullPolicy(container) }
 
 func defaultPullPolicy(container document.Value) {
-	if !isEmpty(container.Get("imagePullPolicy")) {
+	pullPolicyOf(container, "imagePullPolicy", container.Get("image").Text())
+}
+
+// pullPolicyOf fills in when an image is pulled.
+func pullPolicyOf(of document.Value, member, image string) {
+	if !isEmpty(of.Get(member)) {
 		return
 	}
 	policy := "IfNotPresent"
-	if isLatest(container.Get("image").Text()) {
+	if isLatest(image) {
 		policy = "Always"
 	}
-	container.SetString("imagePullPolicy", policy)
+	of.SetString(member, policy)
 }
 
 // container checks the members of all sorts of containers. taken are the names of
 // containers before this one, volumes those of the pod by name.
-func (c *causes) container(container document.Value, taken *document.Texts, volumes map[string]document.Value) {
+func (p Policy) container(c *causes, container, spec document.Value, taken *document.Texts, volumes map[string]document.Value) {
 	name := container.Get("name")
 	if before := len(c.Causes); !taken.Add(name.Text()) {
 		c.Duplicate(name)
@@ -40,7 +45,68 @@ func (c *causes) container(container document.Value, taken *document.Texts, volu
 		}
 	}
 	c.mounts(container, volumes)
-	c.requirements(container.Get("resources"))
+	resources := container.Get("resources")
+	c.requirements(resources)
+	if claims := resources.Get("claims"); !isEmpty(claims) {
+		c.claimed(claims, spec.Get("resourceClaims"))
+	}
+	if policies := container.Get("resizePolicy"); policies.Len() > 1 {
+		c.repeatedPolicies(policies)
+	}
+	if p.since("1.36") && spec.Get("restartPolicy").Equals("Never") {
+		c.neverRestarts(container.Get("resizePolicy"))
+	}
+	if p.since("1.30") && container.At("securityContext", "procMount").Equals("Unmasked") && !isFalse(spec.Get("hostUsers")) {
+		c.Invalid(container.At("securityContext", "procMount"), "`hostUsers` must be false to use `Unmasked`")
+	}
+}
+
+// isFalse reports whether a member is set to false.
+func isFalse(v document.Value) bool { return isSet(v) && !v.Bool() }
+
+// repeatedPolicies checks that each resource has one policy.
+func (c *causes) repeatedPolicies(policies document.Value) {
+	var taken document.Texts
+	for i, policy := range policies.Elements() {
+		if name := policy.Get("resourceName").Text(); !taken.Add(name) {
+			c.duplicateAt(element(policies.Path(), i), name)
+		}
+	}
+}
+
+// neverRestarts checks that no change of resources restarts a container of a pod that is not restarted.
+func (c *causes) neverRestarts(policies document.Value) {
+	for _, policy := range policies.Elements() {
+		if restart := policy.Get("restartPolicy"); !restart.Equals("NotRequired") {
+			c.InvalidAt(policies.Path(), restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
+		}
+	}
+}
+
+// initContainer checks a container that runs before the regular ones: once, or as a sidecar, while they run.
+func (p Policy) initContainer(c *causes, container, spec document.Value) {
+	p.containerRestarts(c, container, true)
+	policies := container.Get("resizePolicy")
+	if !p.since("1.32") && !isEmpty(policies) {
+		c.Invalid(policies, "must not be set for init containers")
+	}
+	if isSidecar(container) {
+		p.lifecycle(c, container, spec)
+		return
+	}
+	why := "may not be set for init containers"
+	if p.since("1.28") {
+		why += " without restartPolicy=Always"
+	}
+	c.runsOnce(container, why)
+	if !p.since("1.36") {
+		return
+	}
+	for i, policy := range policies.Elements() {
+		if restart := policy.Get("restartPolicy"); restart.Equals("RestartContainer") {
+			c.InvalidAt(element(policies.Path(), i)+".restartPolicy", restart, "must not be set to 'RestartContainer' for non-sidecar initContainers")
+		}
+	}
 }
 
 // notForOnce are members without a meaning for a container that runs once.
@@ -60,10 +126,13 @@ func (c *causes) runsOnce(container document.Value, why string) {
 // containers that it can target.
 func (c *causes) ephemeralContainer(container document.Value, others document.Texts) {
 	const why = "cannot be set for an Ephemeral Container"
-	for _, v := range [...]document.Value{container.Get("ports"), container.Get("resources")} {
-		if !isEmpty(v) {
+	for _, name := range [...]string{"ports", "resources", "resizePolicy", "restartPolicyRules"} {
+		if v := container.Get(name); !isEmpty(v) {
 			c.Forbidden(v.Path(), why)
 		}
+	}
+	if policy := container.Get("restartPolicy"); isSet(policy) {
+		c.Forbidden(policy.Path(), why)
 	}
 	c.runsOnce(container, why)
 	for _, mount := range container.Get("volumeMounts").Elements() {

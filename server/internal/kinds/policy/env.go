@@ -9,19 +9,23 @@ import (
 )
 
 // ValidateEnvVar checks the source of an environment variable's value.
-func (Policy) ValidateEnvVar(env document.Value) []schema.Cause {
+func (p Policy) ValidateEnvVar(env document.Value) []schema.Cause {
 	var c causes
 	from := env.Get("valueFrom")
 	if !isSet(from) {
 		return nil
 	}
 	if ref := from.Get("fieldRef"); isSet(ref) {
-		c.fieldRef(ref, envFields)
+		fields := envFields
+		if p.on("PodHostIPs") {
+			fields = laterEnvFields
+		}
+		p.fieldRef(&c, ref, fields)
 	}
 	if ref := from.Get("resourceFieldRef"); isSet(ref) {
 		c.resourceFieldRef(ref, false)
 	}
-	switch sources := setOf(from, "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"); {
+	switch sources := setOf(from, "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"); {
 	case sources == 0:
 		c.InvalidText(from.Path(), "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")
 	case env.Get("value").Text() != "":
@@ -37,6 +41,8 @@ func (Policy) ValidateEnvVar(env document.Value) []schema.Cause {
 var (
 	envFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
 		"status.hostIP", "status.podIP", "status.podIPs"}
+	laterEnvFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+		"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"}
 	volumeFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"}
 	podFields    = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
@@ -44,7 +50,7 @@ var (
 )
 
 // fieldRef checks a reference to a field of the pod itself, of those that are allowed.
-func (c *causes) fieldRef(ref document.Value, allowed []string) {
+func (p Policy) fieldRef(c *causes, ref document.Value, allowed []string) {
 	field := ref.Get("fieldPath")
 	if version := ref.Get("apiVersion"); isEmpty(version) {
 		c.Required(member(ref, "apiVersion"), "")
@@ -54,15 +60,16 @@ func (c *causes) fieldRef(ref document.Value, allowed []string) {
 		return
 	}
 	name, subscript, subscripted := cutSubscript(field.Text())
+	known := slices.Contains(podFields, name) || name == "status.hostIPs" && p.on("PodHostIPs")
 	switch {
 	case name == "": // required by the schema
 	case subscripted && name == "metadata.annotations":
 		c.FormatText(ref.Path(), strings.ToLower(subscript), "qualified-name")
 	case subscripted && name == "metadata.labels":
 		c.FormatText(ref.Path(), subscript, "qualified-name")
-	case subscripted && slices.Contains(podFields, name):
+	case subscripted && known:
 		c.InvalidText(ref.Path(), name, "does not support subscript")
-	case subscripted || !slices.Contains(podFields, name):
+	case subscripted || !known:
 		c.Invalid(field, "error converting fieldPath: field label not supported: "+field.Text())
 	case !slices.Contains(allowed, name):
 		c.NotSupported(field, allowed...)

@@ -27,13 +27,42 @@ func containersIn(spec document.Value, lists ...string) iter.Seq[document.Value]
 
 // DefaultPod sets members that templates leave open, because they are decided when a pod
 // is created.
-func (Policy) DefaultPod(pod document.Value) {
+func (p Policy) DefaultPod(pod document.Value) {
 	spec := pod.Get("spec")
 	if !isSet(spec.Get("enableServiceLinks")) {
 		spec.SetBool("enableServiceLinks", true)
 	}
 	for container := range containersIn(spec, podContainers[:2]...) {
 		requestLimits(container)
+	}
+	if p.on("InPlacePodVerticalScaling") && !p.since("1.33") {
+		resizePolicies(spec)
+	}
+	if p.on("PodLevelResources") {
+		podLevelDefaults(spec)
+	}
+	if p.since("1.28") {
+		hostPortDefaults(spec)
+	}
+	if p.since("1.27") && number(spec.Get("terminationGracePeriodSeconds")) < 0 {
+		spec.SetInt("terminationGracePeriodSeconds", 1)
+	}
+}
+
+// resizePolicies says of the cpu and the memory of each container whether a change restarts it, as releases did in which
+// resizing was alpha.
+func resizePolicies(spec document.Value) {
+	for _, container := range spec.Get("containers").Elements() {
+		resources, policies := container.Get("resources"), container.Get("resizePolicy")
+		for _, name := range [...]string{"cpu", "memory"} {
+			named := resources.At("requests", name).Exists() || resources.At("limits", name).Exists()
+			if !named || policies.ElementBy("resourceName", name).Exists() {
+				continue
+			}
+			policy := container.SetArray("resizePolicy").AppendObject()
+			policy.SetString("resourceName", name)
+			policy.SetString("restartPolicy", "NotRequired")
+		}
 	}
 }
 
@@ -51,9 +80,9 @@ func requestLimits(container document.Value) {
 	}
 }
 
-// DefaultPodSpec keeps the two names of the service account equal, and gives containers
-// in the host's network the host ports that they have anyway.
-func (Policy) DefaultPodSpec(spec document.Value) {
+// DefaultPodSpec keeps the two names of the service account equal, and until 1.27 fills in host ports, which later releases
+// leave out of templates.
+func (p Policy) DefaultPodSpec(spec document.Value) {
 	account := spec.Get("serviceAccountName")
 	if isEmpty(account) {
 		account = spec.Get("serviceAccount")
@@ -65,6 +94,13 @@ func (Policy) DefaultPodSpec(spec document.Value) {
 		spec.SetString("serviceAccountName", name)
 		spec.SetString("serviceAccount", name)
 	}
+	if !p.since("1.28") || p.on("DefaultHostNetworkHostPortsInPodTemplates") {
+		hostPortDefaults(spec)
+	}
+}
+
+// hostPortDefaults gives containers in the host's network the host ports that they have anyway.
+func hostPortDefaults(spec document.Value) {
 	if !spec.Get("hostNetwork").Bool() {
 		return
 	}
@@ -97,11 +133,21 @@ func agree(of document.Value, member, list string, first document.Value, add fun
 }
 
 // CreatePod initialises a pod.
-func (Policy) CreatePod(pod document.Value) {
-	status := pod.SetObject("status")
+func (p Policy) CreatePod(pod document.Value) {
+	status, spec := pod.SetObject("status"), pod.Get("spec")
 	status.SetString("phase", "Pending")
-	status.SetString("qosClass", qosClass(pod.Get("spec")))
-	seccompFields(pod)
+	status.SetString("qosClass", p.qosClass(spec))
+	if !p.since("1.27") {
+		seccompFields(pod)
+	}
+	if p.since("1.31") && !p.on("ImageVolume") {
+		dropSourceless(spec)
+	}
+	gatedCondition(pod, status)
+	p.mergeLabelKeys(pod)
+	if p.on("AppArmorFields") {
+		p.appArmorFields(pod)
+	}
 }
 
 // UpdatePod keeps members that are decided once.
@@ -112,10 +158,80 @@ func (Policy) UpdatePod(pod, old document.Value) {
 	}
 }
 
+// dropSourceless takes volumes without a source away, and their mounts. Others than those that a gate has dropped have got one
+// by default.
+func dropSourceless(spec document.Value) {
+	var names document.Texts
+	volumes := spec.Get("volumes")
+	volumes.RemoveFunc(func(volume document.Value) bool {
+		if volume.Len() > 1 || !volume.Get("name").Exists() {
+			return false
+		}
+		names.Add(volume.Get("name").Text())
+		return true
+	})
+	if len(names) == 0 {
+		return
+	}
+	removeEmpty(spec, "volumes")
+	for container := range containersIn(spec, podContainers[:]...) {
+		container.Get("volumeMounts").RemoveFunc(func(mount document.Value) bool { return names.Has(mount.Get("name").Text()) })
+		removeEmpty(container, "volumeMounts")
+	}
+}
+
+// removeEmpty removes a list without elements.
+func removeEmpty(of document.Value, list string) {
+	if of.Get(list).IsNothing() {
+		of.Remove(list)
+	}
+}
+
+// StatusPod keeps what a report about a pod may leave out: its class, and the generations that were observed.
+func (p Policy) StatusPod(pod, old document.Value) {
+	status, before := pod.SetObject("status"), old.Get("status")
+	if class := before.Get("qosClass"); p.since("1.26") && isEmpty(status.Get("qosClass")) && class.Exists() {
+		status.Put("qosClass", class)
+	}
+	if !p.since("1.33") {
+		return
+	}
+	keepGeneration(status, before)
+	taken := map[string]int{}
+	for _, condition := range status.Get("conditions").Elements() {
+		kind := condition.Get("type").Text()
+		keepGeneration(condition, nthCondition(before.Get("conditions"), kind, taken[kind]))
+		taken[kind]++
+	}
+}
+
+// keepGeneration gives an observation the generation of the one before it, where it names none.
+func keepGeneration(now, before document.Value) {
+	if n := number(before.Get("observedGeneration")); n != 0 && number(now.Get("observedGeneration")) == 0 {
+		now.SetInt("observedGeneration", n)
+	}
+}
+
+// nthCondition is condition n of a type, from 0 on.
+func nthCondition(conditions document.Value, kind string, n int) document.Value {
+	for _, condition := range conditions.Elements() {
+		if condition.Get("type").Equals(kind) {
+			if n == 0 {
+				return condition
+			}
+			n--
+		}
+	}
+	return document.Value{}
+}
+
 // qosClass is the treatment of a pod when its node runs short: Guaranteed when every
 // container limits cpu and memory and requests just that, BestEffort when none names any,
 // Burstable otherwise.
-func qosClass(spec document.Value) string {
+func (p Policy) qosClass(spec document.Value) string {
+	if resources := spec.Get("resources"); isSet(resources) && p.on("PodLevelResources") {
+		return qosOf(resources)
+	}
 	guaranteed, any := true, false
 	for container := range containersIn(spec, podContainers[:2]...) {
 		requests, limits := container.At("resources", "requests"), container.At("resources", "limits")
@@ -139,11 +255,11 @@ func qosClass(spec document.Value) string {
 
 // ValidatePod checks rules across several fields of a pod, and that an update changes
 // only mutable fields.
-func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
+func (p Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	var c causes
 	spec, annotations := pod.Get("spec"), pod.At("metadata", "annotations")
 	if status := pod.Get("status"); old.Exists() && !document.Same(status, old.Get("status")) {
-		c.podStatus(pod, status, old.Get("status"))
+		p.podStatus(&c, pod, old, status)
 	}
 	if annotations.Len() > 0 {
 		c.podAnnotations("metadata.annotations", annotations, spec)
@@ -152,14 +268,20 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
 		return c.Causes // the spec was checked when it was written
 	}
-	c.podOnly(pod, spec)
+	p.podOnly(&c, pod, spec)
 	switch {
 	case pod == old:
 		return c.Causes
 	case old.Exists():
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
-		c.podUpdate(spec, old.Get("spec"))
+		p.podUpdate(&c, spec, old.Get("spec"))
 		return c.Causes
+	}
+	if node := spec.Get("nodeName"); !isEmpty(node) && !isEmpty(spec.Get("schedulingGates")) {
+		c.Forbidden(node.Path(), "cannot be set until all schedulingGates have been cleared")
+	}
+	if p.on("AppArmorFields") {
+		c.appArmorAgrees(annotations, spec)
 	}
 	if !isEmpty(spec.Get("ephemeralContainers")) {
 		c.Forbidden(member(spec, "ephemeralContainers"), "cannot be set on create")
@@ -187,15 +309,33 @@ func (c *causes) forbidTokenVolumes(volumes document.Value) {
 }
 
 // podOnly checks rules for pods that templates of pods do not have.
-func (c *causes) podOnly(pod, spec document.Value) {
+func (p Policy) podOnly(c *causes, pod, spec document.Value) {
 	for container := range containersIn(spec, podContainers[:]...) {
 		c.imageName(container.Get("image"))
 	}
 	if isEmpty(spec.Get("serviceAccountName")) {
 		c.forbidTokenVolumes(spec.Get("volumes"))
 	}
+	if p.since("1.27") && !isEmpty(spec.Get("ephemeralContainers")) && isStatic(pod) {
+		c.Forbidden(nowhere, "static pods do not support ephemeral containers")
+	}
+	if p.since("1.31") {
+		c.imageVolumes(spec.Get("volumes"))
+	}
+	if p.since("1.32") && !isEmpty(spec.Get("resourceClaims")) && isStatic(pod) {
+		c.Forbidden(nowhere, "static pods do not support resource claims")
+	}
 	if name := pod.At("metadata", "name").Text(); name != "" {
 		c.createdClaims(name, spec.Get("volumes"))
+	}
+}
+
+// imageVolumes checks that the images of volumes are named.
+func (c *causes) imageVolumes(volumes document.Value) {
+	for _, volume := range volumes.Elements() {
+		if image := volume.Get("image"); isSet(image) && isEmpty(image.Get("reference")) {
+			c.Required(member(image, "reference"), "")
+		}
 	}
 }
 

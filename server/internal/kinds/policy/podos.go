@@ -11,6 +11,9 @@ var (
 		"procMount", "runAsUser", "runAsGroup"}
 )
 
+// laterContextNotWindows are the settings of both contexts that came since 1.25.
+var laterContextNotWindows = []string{"appArmorProfile", "supplementalGroupsPolicy", "seLinuxChangePolicy"}
+
 // operatingSystem checks that a pod that names its system has that system's settings
 // only.
 func (c *causes) operatingSystem(spec document.Value) {
@@ -33,6 +36,7 @@ func (c *causes) systemContext(of document.Value, system string, notWindows []st
 	switch system {
 	case "windows":
 		c.notOnWindows(context, notWindows)
+		c.notOnWindows(context, laterContextNotWindows)
 	case "linux":
 		if options := context.Get("windowsOptions"); isSet(options) {
 			c.Forbidden(options.Path(), "windows options cannot be set for a linux pod")

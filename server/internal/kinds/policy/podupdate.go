@@ -3,6 +3,7 @@ package policy
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -16,7 +17,7 @@ const podImmutable = "pod updates may not change fields other than `spec.contain
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
 // podUpdate checks that only images, deadlines and tolerations change.
-func (c *causes) podUpdate(spec, old document.Value) {
+func (p Policy) podUpdate(c *causes, spec, old document.Value) {
 	for _, list := range podContainers[:2] {
 		if spec.Get(list).Len() != old.Get(list).Len() {
 			c.Forbidden(member(spec, list), "pod updates may not add or remove containers")
@@ -43,7 +44,12 @@ func (c *causes) podUpdate(spec, old document.Value) {
 		return
 	}
 	c.keptTolerations(spec, old)
-	if !sameBut(spec, old, podMutable...) || !sameContainers(spec, old) || !graceMayChange(spec, old) {
+	mutable := podMutable
+	if p.since("1.26") {
+		c.keptGates(spec, old)
+		mutable = append(slices.Clip(mutable), p.gatedUpdate(c, spec, old)...)
+	}
+	if !sameBut(spec, old, mutable...) || !p.sameContainers(c, spec, old) || !graceMayChange(spec, old) {
 		c.Forbidden(spec.Path(), podImmutable)
 	}
 }
@@ -66,8 +72,16 @@ func (c *causes) keptTolerations(spec, old document.Value) {
 	c.Causes = append(c.Causes, document.Validate(spec.Get("tolerations"), nil)...)
 }
 
-// sameContainers reports whether containers differ in their images only.
-func sameContainers(spec, old document.Value) bool {
+// sameContainers reports whether containers differ in their images only, or, as long as resizing was alpha and had no
+// subresource, in their cpu and memory.
+func (p Policy) sameContainers(c *causes, spec, old document.Value) bool {
+	mutable := []string{"image"}
+	if p.on("InPlacePodVerticalScaling") && !p.since("1.32") {
+		mutable = append(mutable, resizable...)
+		if p.qosClass(spec) != p.qosClass(old) {
+			c.InvalidText("status.qosClass", p.qosClass(old), "the QoS class of a pod may not change when its resources do")
+		}
+	}
 	for _, list := range podContainers[:2] {
 		now, before := spec.Get(list), old.Get(list)
 		if document.Equal(now, before) {
@@ -76,7 +90,7 @@ func sameContainers(spec, old document.Value) bool {
 		next, stop := iter.Pull2(before.Elements())
 		defer stop()
 		for _, container := range now.Elements() {
-			if _, was, _ := next(); !sameBut(container, was, "image") {
+			if _, was, _ := next(); !sameBut(container, was, mutable...) || len(mutable) > 1 && !sameOtherAmounts(container.Get("resources"), was.Get("resources")) {
 				return false
 			}
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -23,19 +24,27 @@ const (
 
 // template warns about the pods made from a template. In a pod the annotations of seccomp
 // need no warning: there they are copied to the fields.
-func (w *warnings) template(template document.Value) {
-	w.pod(template, template.At("metadata", "annotations"))
-}
-
-// seccomp warns of an annotation that has a field in the security context.
-func (w *warnings) seccomp(of, annotations document.Value, name string) {
-	if annotations.Get(name).Exists() && !isSet(of.At("securityContext", "seccompProfile")) {
-		w.add(key(annotations, name), seccompText)
+func (w *warnings) template(p Policy, template document.Value) {
+	w.pod(p, template, template.At("metadata", "annotations"))
+	if p.since("1.30") {
+		w.appArmorOfTemplate(template)
 	}
 }
 
+// seccomp warns of an annotation that has a field in the security context.
+func (w *warnings) seccomp(p Policy, of, annotations document.Value, name string) {
+	if !annotations.Get(name).Exists() || isSet(of.At("securityContext", "seccompProfile")) {
+		return
+	}
+	text := seccompText
+	if p.since("1.27") {
+		text = `non-functional in v1.27+; use the "seccompProfile" field instead`
+	}
+	w.add(key(annotations, name), text)
+}
+
 // pod warns about a pod or a template. seccomp are the annotations of a template.
-func (w *warnings) pod(of, seccomp document.Value) {
+func (w *warnings) pod(p Policy, of, seccomp document.Value) {
 	spec := of.Get("spec")
 	w.nodeLabels(spec.Get("nodeSelector"))
 	if affinity := spec.At("affinity", "nodeAffinity"); affinity.Exists() {
@@ -57,7 +66,7 @@ func (w *warnings) pod(of, seccomp document.Value) {
 		}
 	}
 	for _, volume := range spec.Get("volumes").Elements() {
-		w.volumeSource(volume)
+		w.volumeSource(p, volume)
 	}
 	w.repeated(spec.Get("hostAliases"), "ip", "ip")
 	secrets := spec.Get("imagePullSecrets")
@@ -69,12 +78,38 @@ func (w *warnings) pod(of, seccomp document.Value) {
 	}
 	w.repeated(spec.Get("volumes"), "name", "name")
 	w.wholeBytes(spec.Get("overhead"), "memory", "ephemeral-storage")
-	w.seccomp(spec, seccomp, seccompOfPod)
+	w.seccomp(p, spec, seccomp, seccompOfPod)
 	for container := range containersIn(spec, "initContainers", "containers", "ephemeralContainers") {
 		if seccomp.Exists() {
-			w.seccomp(container, seccomp, seccompOfContainer+container.Get("name").Text())
+			w.seccomp(p, container, seccomp, seccompOfContainer+container.Get("name").Text())
 		}
 		w.container(container)
+	}
+	if p.since("1.27") {
+		w.laterPod(p, spec)
+	}
+}
+
+// laterPod warns of what has been doubtful since 1.27.
+func (w *warnings) laterPod(p Policy, spec document.Value) {
+	if grace := spec.Get("terminationGracePeriodSeconds"); number(grace) < 0 {
+		w.add(grace.Path(), "must be >= 0; negative values are invalid and will be treated as 1")
+	}
+	if p.since("1.28") {
+		const nothing = "a null labelSelector results in matching no pod"
+		for _, constraint := range spec.Get("topologySpreadConstraints").Elements() {
+			if !isSet(constraint.Get("labelSelector")) {
+				w.add(member(constraint, "labelSelector"), nothing)
+			}
+		}
+		affinityTerms(spec, func(term document.Value) {
+			if !isSet(term.Get("labelSelector")) {
+				w.add(member(term, "labelSelector"), nothing)
+			}
+		})
+	}
+	if p.since("1.32") {
+		w.overlappingFiles(spec.Get("volumes"))
 	}
 }
 
@@ -89,40 +124,51 @@ func (w *warnings) container(container document.Value) {
 }
 
 // templateWarnings warns about the template of a controller, when it is new or changed.
-func templateWarnings(obj, old document.Value) []string {
+func (p Policy) templateWarnings(obj, old document.Value) []string {
 	if !touched(obj, old) {
 		return nil
 	}
 	var w warnings
-	w.template(obj.At("spec", "template"))
+	w.template(p, obj.At("spec", "template"))
 	return w
 }
 
 // WarnPod warns of deprecated or ineffective parts of a new pod. Updates come from
 // controllers, and there are many.
-func (Policy) WarnPod(obj, old document.Value) []string {
+func (p Policy) WarnPod(obj, old document.Value) []string {
 	if old.Exists() {
 		return nil
 	}
 	var w warnings
-	w.pod(obj, document.Value{})
+	if p.since("1.30") {
+		w.appArmor(obj)
+	}
+	if name := obj.At("metadata", "name"); p.since("1.27") && len(document.CheckFormat("dns1123-label", name.Text())) > 0 {
+		w.add("metadata.name", "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: "+
+			fmt.Sprint(document.CheckFormat("dns1123-label", name.Text())))
+	}
+	seccomp := document.Value{}
+	if p.since("1.27") {
+		seccomp = obj.At("metadata", "annotations") // which are not copied to fields any more
+	}
+	w.pod(p, obj, seccomp)
 	return w
 }
 
 // WarnPodTemplate is WarnPod for the pods of a stored template.
-func (Policy) WarnPodTemplate(obj, old document.Value) []string {
+func (p Policy) WarnPodTemplate(obj, old document.Value) []string {
 	var w warnings
 	if !touched(obj, old) {
 		return w
 	}
-	w.template(obj.Get("template"))
+	w.template(p, obj.Get("template"))
 	return w
 }
 
 // WarnReplicationController is WarnPod for the pods of a controller. Its warnings
 // begin at the template.
-func (Policy) WarnReplicationController(obj, old document.Value) []string {
-	w := templateWarnings(obj, old)
+func (p Policy) WarnReplicationController(obj, old document.Value) []string {
+	w := p.templateWarnings(obj, old)
 	for i := range w {
 		w[i] = strings.TrimPrefix(w[i], "spec.")
 	}
@@ -130,16 +176,18 @@ func (Policy) WarnReplicationController(obj, old document.Value) []string {
 }
 
 // WarnReplicaSet is WarnPod for the pods of a replica set.
-func (Policy) WarnReplicaSet(obj, old document.Value) []string { return templateWarnings(obj, old) }
+func (p Policy) WarnReplicaSet(obj, old document.Value) []string { return p.templateWarnings(obj, old) }
 
 // WarnDeployment is WarnPod for the pods of a deployment.
-func (Policy) WarnDeployment(obj, old document.Value) []string { return templateWarnings(obj, old) }
+func (p Policy) WarnDeployment(obj, old document.Value) []string { return p.templateWarnings(obj, old) }
 
 // WarnDaemonSet is WarnPod for the pods of a daemon set.
-func (Policy) WarnDaemonSet(obj, old document.Value) []string { return templateWarnings(obj, old) }
+func (p Policy) WarnDaemonSet(obj, old document.Value) []string { return p.templateWarnings(obj, old) }
 
 // WarnJob is WarnPod for the pods of a job.
-func (Policy) WarnJob(obj, old document.Value) []string { return templateWarnings(obj, old) }
+func (p Policy) WarnJob(obj, old document.Value) []string { return p.templateWarnings(obj, old) }
 
 // WarnStatefulSet is WarnPod for the pods of a stateful set.
-func (Policy) WarnStatefulSet(obj, old document.Value) []string { return templateWarnings(obj, old) }
+func (p Policy) WarnStatefulSet(obj, old document.Value) []string {
+	return p.templateWarnings(obj, old)
+}

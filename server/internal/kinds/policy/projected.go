@@ -9,15 +9,23 @@ import (
 
 // ValidateProjectedVolumeSource checks that each element has one source, and that the
 // files of the sources do not collide.
-func (Policy) ValidateProjectedVolumeSource(v document.Value) []schema.Cause {
+func (p Policy) ValidateProjectedVolumeSource(v document.Value) []schema.Cause {
 	var c causes
 	var paths document.Texts
 	for _, source := range v.Get("sources").Elements() {
-		for range setOf(source, "secret", "downwardAPI", "configMap", "serviceAccountToken") - 1 {
+		more := setOf(source, "secret", "downwardAPI", "configMap", "serviceAccountToken", "clusterTrustBundle", "podCertificate") - 1
+		if p.since("1.33") {
+			more = min(more, 1)
+		}
+		for range more {
 			c.Forbidden(source.Path(), "may not specify more than 1 volume type")
 		}
-		if token := source.Get("serviceAccountToken"); isSet(token) && isEmpty(token.Get("path")) {
+		switch token := source.Get("serviceAccountToken"); {
+		case !isSet(token):
+		case isEmpty(token.Get("path")):
 			c.Required(member(v, "path"), "")
+		case p.since("1.30"):
+			c.FormatText(member(v, "path"), token.Get("path").Text(), "file-path")
 		}
 		for _, name := range [...]string{"secret", "downwardAPI", "configMap"} {
 			from := source.Get(name)
@@ -27,17 +35,23 @@ func (Policy) ValidateProjectedVolumeSource(v document.Value) []schema.Cause {
 				}
 			}
 		}
+		for _, path := range [...]document.Value{source.At("clusterTrustBundle", "path"), source.At("podCertificate", "credentialBundlePath"),
+			source.At("podCertificate", "keyPath"), source.At("podCertificate", "certificateChainPath")} {
+			if path.Text() != "" && !paths.Add(path.Text()) {
+				c.InvalidText(v.Path(), path.Text(), "conflicting duplicate paths")
+			}
+		}
 	}
 	return c.Causes
 }
 
 // ValidateDownwardAPIVolumeFile checks a file that shows a field of the pod.
-func (Policy) ValidateDownwardAPIVolumeFile(file document.Value) []schema.Cause {
+func (p Policy) ValidateDownwardAPIVolumeFile(file document.Value) []schema.Cause {
 	var c causes
 	ref, resource := file.Get("fieldRef"), file.Get("resourceFieldRef")
 	switch {
 	case isSet(ref):
-		c.fieldRef(ref, volumeFields)
+		p.fieldRef(&c, ref, volumeFields)
 		if isSet(resource) {
 			c.InvalidText(file.Path(), "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
 		}

@@ -74,17 +74,22 @@ func (c *causes) requirements(resources document.Value) {
 	}
 }
 
-// amounts checks requests and limits. at is the path of both.
+// amounts checks requests and limits of a container. at is the path of both.
 func (c *causes) amounts(at func() string, requests, limits document.Value) {
+	c.amountsNamed(at, requests, limits, (*causes).containerResourceName)
+}
+
+// amountsNamed checks requests and limits of resources whose names have a check.
+func (c *causes) amountsNamed(at func() string, requests, limits document.Value, checkName func(c *causes, field, name string)) {
 	hugePages, others := false, false
 	check := func(list string, name string, v document.Value) {
 		hugePages = hugePages || isHugePages(name)
 		others = others || name == "cpu" || name == "memory"
-		if slices.Contains(containerResources, name) && !isNegative(v) {
+		if (name == "cpu" || name == "memory") && !isNegative(v) {
 			return // other causes need their path
 		}
 		field := at() + "." + list + "[" + name + "]"
-		c.containerResourceName(field, name)
+		checkName(c, field, name)
 		c.resourceAmount(field, name, v)
 		if isHugePages(name) && !isMultiple(v, strings.TrimPrefix(name, hugePagesPrefix)) {
 			c.InvalidAt(field, v, "is not a positive multiple of the page size of "+name)

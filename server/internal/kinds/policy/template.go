@@ -9,13 +9,16 @@ import (
 )
 
 // ValidatePodTemplateSpec checks the metadata for the pods.
-func (Policy) ValidatePodTemplateSpec(template document.Value) []schema.Cause {
+func (p Policy) ValidatePodTemplateSpec(template document.Value) []schema.Cause {
 	var c causes
 	c.templateMetadata(template)
 	spec, annotations := template.Get("spec"), template.At("metadata", "annotations")
 	if annotations.Len() > 0 {
 		c.podAnnotations(member(template, "annotations"), annotations, spec)
 		c.seccompAgrees(annotations, spec)
+		if p.on("AppArmorFields") {
+			c.appArmorAgrees(annotations, spec)
+		}
 	}
 	if list := spec.Get("ephemeralContainers"); !isEmpty(list) {
 		c.Forbidden(list.Path(), "ephemeral containers not allowed in pod template")

@@ -7,8 +7,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// DefaultVolume makes a volume without a source an empty directory.
+// DefaultVolume makes a volume without a source an empty directory, and says when an image is pulled.
 func (Policy) DefaultVolume(volume document.Value) {
+	if image := volume.Get("image"); isSet(image) {
+		pullPolicyOf(image, "pullPolicy", image.Get("reference").Text())
+		return
+	}
 	for name := range volume.Members() {
 		if name != "name" {
 			return
@@ -104,8 +108,28 @@ func (c *causes) mounts(container document.Value, volumes map[string]document.Va
 		case !privileged:
 			c.Forbidden(member(mounts, "mountPropagation"), "Bidirectional mount propagation is available only to privileged containers")
 		}
+		if recursive := mount.Get("recursiveReadOnly"); isSet(recursive) {
+			c.recursive(mount, recursive, member(mounts, "recursiveReadOnly"))
+		}
 	}
 	c.devices(devices, volumes, mounted, paths)
+}
+
+// recursive checks that a mount whose mounts below are read-only is so itself, and spreads no mounts.
+func (c *causes) recursive(mount, recursive document.Value, path string) {
+	if recursive.Equals("Disabled") {
+		return
+	}
+	if !recursive.Equals("Enabled") && !recursive.Equals("IfPossible") {
+		c.NotSupportedAt(path, recursive, "Disabled", "Enabled", "IfPossible")
+		return
+	}
+	if !mount.Get("readOnly").Bool() {
+		c.Forbidden(path, "may only be specified when readOnly is true")
+	}
+	if propagation := mount.Get("mountPropagation"); isSet(propagation) && !propagation.Equals("None") {
+		c.Forbidden(path, "may only be specified when mountPropagation is None or not specified")
+	}
 }
 
 // devices checks the block devices of a container.

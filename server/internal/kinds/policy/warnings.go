@@ -64,14 +64,18 @@ var oldVolumes = [...]struct{ name, text string }{
 }
 
 // volumeSource warns of a deprecated source.
-func (w *warnings) volumeSource(of document.Value) {
+func (w *warnings) volumeSource(p Policy, of document.Value) {
 	for _, old := range oldVolumes {
 		if v := of.Get(old.name); isSet(v) {
 			path := v.Path()
 			if old.name == "storageos" { // warnings spell it differently
 				path = member(of, "storageOS")
 			}
-			w.add(path, old.text)
+			text := old.text
+			if old.name == "gitRepo" && p.since("1.33") && (p.since("1.36") || !p.on("GitRepoVolumeDriver")) {
+				text += ", and disabled by default in v1.33+"
+			}
+			w.add(path, text)
 		}
 	}
 }
@@ -151,11 +155,11 @@ func (Policy) WarnRuntimeClass(obj, _ document.Value) []string {
 
 // WarnCronJob warns of deprecated or ineffective parts of the pods of a job, and, with every
 // write, of a time zone in the schedule.
-func (Policy) WarnCronJob(obj, old document.Value) []string {
+func (p Policy) WarnCronJob(obj, old document.Value) []string {
 	var w warnings
 	spec := obj.Get("spec")
 	if touched(obj, old) {
-		w.template(spec.At("jobTemplate", "spec", "template"))
+		w.template(p, spec.At("jobTemplate", "spec", "template"))
 	}
 	if schedule := spec.Get("schedule"); strings.Contains(schedule.Text(), "TZ") {
 		w.add(schedule.Path(), "a time zone written as TZ or CRON_TZ is not officially supported; use the field timeZone")
