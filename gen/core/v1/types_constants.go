@@ -346,6 +346,8 @@ const (
 const (
 	TolerationOperatorEqual  = "Equal"
 	TolerationOperatorExists = "Exists"
+	TolerationOperatorGt     = "Gt"
+	TolerationOperatorLt     = "Lt"
 )
 
 // The values of Toleration.effect.

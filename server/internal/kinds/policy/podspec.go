@@ -63,6 +63,26 @@ func (p Policy) later(c *causes, spec document.Value) {
 	if p.since("1.34") {
 		c.filesOfVariables(spec)
 	}
+	if p.since(35) {
+		p.comparisons(c, spec.Get("tolerations"))
+	}
+}
+
+// comparisons checks tolerations of taints whose values are numbers.
+func (p Policy) comparisons(c *causes, tolerations document.Value) {
+	for _, toleration := range tolerations.Elements() {
+		operator, value := toleration.Get("operator"), toleration.Get("value").Text()
+		if !operator.Equals("Lt") && !operator.Equals("Gt") {
+			continue
+		}
+		if !p.on("TaintTolerationComparisonOperators") {
+			c.NotSupported(operator, "Equal", "Exists", "Lt", "Gt")
+			continue
+		}
+		if n, err := strconv.ParseInt(value, 10, 64); err != nil || strconv.FormatInt(n, 10) != value {
+			c.InvalidText(member(toleration, "value"), value, "must be a decimal number of 64 bits")
+		}
+	}
 }
 
 // ownUsers checks a pod with a user namespace of its own: it shares no other namespace with its node.
