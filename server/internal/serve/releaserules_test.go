@@ -14,7 +14,9 @@ import (
 func causesOf(t *testing.T, body []byte) string {
 	t.Helper()
 	var status struct {
-		Details struct{ Causes []struct{ Field, Reason string } }
+		Details struct {
+			Causes []struct{ Field, Reason string }
+		}
 	}
 	if err := json.Unmarshal(body, &status); err != nil {
 		t.Fatal(err)
