@@ -100,9 +100,6 @@ func (t *Target) deprecated() *api.Deprecation {
 	return t.Row.Deprecated
 }
 
-// nameless reports whether the target is an object of a resource that has none, such as a review.
-func (t *Target) nameless() bool { return t.Row != nil && t.Row.Endpoint != "" && t.Name != "" }
-
 // custom reports whether the target is of a custom resource.
 func (t *Target) custom() bool { return t.Row != nil && t.Row.Definition != nil }
 
