@@ -258,9 +258,6 @@ func (c *compiler) oneOf(t *Type, s *Schema) *OneOf {
 	return one
 }
 
-// isZeroText reports whether a value in JSON is the zero of its kind.
-func isZeroText(text string) bool { return text == `""` || text == "0" || text == "false" }
-
 func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 	s := p.Schema
 	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: of.Enforces(p.Name) && s.Missing != "by-rules" && !s.Nullable,
@@ -285,9 +282,6 @@ func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 		f.Presence = c.defaultPresence(s, in, of.Publishes(p.Name))
 	default:
 		c.fail(s.Pos, "write implicit, explicit or always", "unknown x-cluster-presence %q", s.Presence)
-	}
-	if f.Presence == Implicit && isZeroText(f.Default) {
-		f.Default = "" // published, and never shown: absent says the same
 	}
 	if s.ListType == "atomic" && len(s.PatchStrategy) > 0 {
 		f.Patch |= PatchAtomic

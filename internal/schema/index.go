@@ -29,7 +29,7 @@ func (t *Table) MakeIndex() {
 			if f.Required || f.ByRules || !f.Unchecked && f.Type >= 0 && fallible[f.Type] {
 				typ.Checks = append(typ.Checks, uint16(j))
 			}
-			if f.Presence == Always || f.Null || f.Default != "" {
+			if f.Presence == Always || f.Null || f.Default != "" && !(f.Presence == Implicit && isZeroText(f.Default)) {
 				typ.Fills = append(typ.Fills, uint16(j))
 			}
 		}
@@ -138,3 +138,7 @@ func fieldOf[T string | []byte](t *Type, name T) int {
 	}
 	return -1
 }
+
+// isZeroText reports whether a default is the zero of its kind. In an Implicit field such a default is never shown, since
+// absent says the same; it still is a key of a list's element.
+func isZeroText(text string) bool { return text == `""` || text == "0" || text == "false" }

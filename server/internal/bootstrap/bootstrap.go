@@ -28,6 +28,7 @@ type Object struct {
 // list is a file.
 type list struct {
 	APIVersion  string            `yaml:"apiVersion"`
+	Later       map[string]string `yaml:"later"` // versions by the release that begins to have them
 	Kind        string            `yaml:"kind"`
 	Labels      map[string]string `yaml:"labels"`
 	Annotations map[string]string `yaml:"annotations"`
@@ -54,6 +55,17 @@ func (r Releases) has(since func(release string) bool) bool {
 	return (r.Since == "" || since(r.Since)) && (r.Until == "" || !since(r.Until))
 }
 
+// versionIn is the version of the objects in a release.
+func (l *list) versionIn(since func(release string) bool) string {
+	version := l.APIVersion
+	for _, release := range slices.Sorted(maps.Keys(l.Later)) {
+		if since(release) {
+			version = l.Later[release]
+		}
+	}
+	return version
+}
+
 // Objects returns all objects of a release, of which since reports whether it is a named one or a later one. Those that
 // others refer to come first. An error names the wrong file.
 func Objects(groupSuffix, labelDomain string, since func(release string) bool) ([]Object, error) {
@@ -69,6 +81,7 @@ func Objects(groupSuffix, labelDomain string, since func(release string) bool) (
 		if err := yaml.Unmarshal([]byte(profile.Replace(string(data))), &l); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		l.APIVersion = l.versionIn(since)
 		l.Items = slices.DeleteFunc(l.Items, func(i item) bool { return !i.has(since) })
 		for _, i := range l.Items {
 			for name, of := range i.Members {

@@ -206,12 +206,36 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.29", "1.36") {
+	if r.In("1.29", "1.34") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ListKind: "PersistentVolumeClaimList", Type: gv.Table.Root("PersistentVolumeClaim"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"pvc"}, StorageVersion: "v1", Form: gv.Table.FormOf("PersistentVolumeClaim"), StorageVersionHash: "QWTyNDq0dC4=",
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange}},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume claim.", Path: ".metadata.name"},
+				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolumeClaim"), "has(self.metadata.deletionTimestamp) ? \"Terminating\" : self.status.phase").Show},
+				{Name: "Volume", Type: "string", Description: "The volume that the claim is bound to.", Path: ".spec.volumeName"},
+				{Name: "Capacity", Type: "string", Description: "Size of the bound volume.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolumeClaim"), "self.spec.volumeName == \"\" ? \"\" : self.status.capacity[?\"storage\"].orValue(\"0\")").Show},
+				{Name: "Access Modes", Type: "string", Description: "How the bound volume may be mounted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolumeClaim"), "self.spec.volumeName == \"\" ? \"\" : [[\"ReadWriteOnce\", \"RWO\"], [\"ReadOnlyMany\", \"ROX\"], [\"ReadWriteMany\", \"RWX\"], [\"ReadWriteOncePod\", \"RWOP\"]].map(m, m[0] in self.status.accessModes, m[1]).join(\",\")").Show},
+				{Name: "StorageClass", Type: "string", Description: "Storage class that the claim asks for.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolumeClaim"), "self.metadata.annotations[?\"volume.beta.kubernetes.io/storage-class\"].orValue(self.spec.storageClassName)").Show},
+				{Name: "VolumeAttributesClass", Type: "string", Description: "The class of what the storage system is to give the claim.", Path: ".spec.volumeAttributesClassName", Absent: "<unset>"},
+				{Name: "Age", Type: "string", Description: "Time since the persistent volume claim was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "VolumeMode", Type: "string", Priority: 1, Description: "Filesystem or Block.", Path: ".spec.volumeMode", Absent: "<unset>"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "PersistentVolumeClaim", Table: gv.Table, Type: gv.Table.Root("PersistentVolumeClaim")},
+			},
+		})
+	}
+	if r.In("1.35", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ListKind: "PersistentVolumeClaimList", Type: gv.Table.Root("PersistentVolumeClaim"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"pvc"}, StorageVersion: "v1", Form: gv.Table.FormOf("PersistentVolumeClaim"), StorageVersionHash: "QWTyNDq0dC4=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
 			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
 			Columns: []api.Column{
@@ -519,32 +543,62 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Pod Labels", Type: "string", Description: "Labels that pods of the template get.", Path: ".template.metadata.labels", Cell: h.CellLabels},
 		},
 	})
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "replicationcontrollers", Kind: "ReplicationController", ListKind: "ReplicationControllerList", Type: gv.Table.Root("ReplicationController"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"rc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("ReplicationController"), StorageVersionHash: "Jond2If31h0=",
-		HasStatus:     true,
-		HasGeneration: true,
-		Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}},
-		Deletion:      api.Deletion{Dependents: "orphan"},
-		Hooks:         &api.Hooks{Status: h.StatusReplicationController, Validate: h.ValidateReplicationController, Warn: h.WarnReplicationController},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the replication controller.", Path: ".metadata.name"},
-			{Name: "Desired", Type: "integer", Description: "Wanted number of pods.", Path: ".spec.replicas"},
-			{Name: "Current", Type: "integer", Description: "Pods that exist.", Path: ".status.replicas"},
-			{Name: "Ready", Type: "integer", Description: "Pods that are ready.", Path: ".status.readyReplicas"},
-			{Name: "Age", Type: "string", Description: "Time since the replication controller was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
-			{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},
-			{Name: "Selector", Type: "string", Priority: 1, Description: "Labels that pick its pods.", Path: ".spec.selector", Cell: h.CellLabels},
-		},
-		Selectable: []api.Selectable{
-			{Name: "status.replicas", Path: []string{"status", "replicas"}, Default: "0"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "scale", Endpoint: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: gv.Table, Type: gv.Table.Root("Scale"), Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "autoscaling", Resource: "replicationcontrollers/scale"}},
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ReplicationController", Table: gv.Table, Type: gv.Table.Root("ReplicationController")},
-		},
-	})
+	if r.In("1.25", "1.32") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "replicationcontrollers", Kind: "ReplicationController", ListKind: "ReplicationControllerList", Type: gv.Table.Root("ReplicationController"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"rc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("ReplicationController"), StorageVersionHash: "Jond2If31h0=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}},
+			Deletion:      api.Deletion{Dependents: "orphan"},
+			Hooks:         &api.Hooks{Status: h.StatusReplicationController, Validate: h.ValidateReplicationController, Warn: h.WarnReplicationController},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replication controller.", Path: ".metadata.name"},
+				{Name: "Desired", Type: "integer", Description: "Wanted number of pods.", Path: ".spec.replicas"},
+				{Name: "Current", Type: "integer", Description: "Pods that exist.", Path: ".status.replicas"},
+				{Name: "Ready", Type: "integer", Description: "Pods that are ready.", Path: ".status.readyReplicas"},
+				{Name: "Age", Type: "string", Description: "Time since the replication controller was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
+				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Labels that pick its pods.", Path: ".spec.selector", Cell: h.CellLabels},
+			},
+			Selectable: []api.Selectable{
+				{Name: "status.replicas", Path: []string{"status", "replicas"}, Default: "0"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "scale", Endpoint: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: gv.Table, Type: gv.Table.Root("Scale"), Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "autoscaling", Resource: "replicationcontrollers/scale"}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ReplicationController", Table: gv.Table, Type: gv.Table.Root("ReplicationController")},
+			},
+		})
+	}
+	if r.In("1.33", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "replicationcontrollers", Kind: "ReplicationController", ListKind: "ReplicationControllerList", Type: gv.Table.Root("ReplicationController"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"rc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("ReplicationController"), StorageVersionHash: "Jond2If31h0=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject}},
+			Deletion:      api.Deletion{Dependents: "orphan"},
+			Hooks:         &api.Hooks{Status: h.StatusReplicationController, Validate: h.ValidateReplicationController, Warn: h.WarnReplicationController},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replication controller.", Path: ".metadata.name"},
+				{Name: "Desired", Type: "integer", Description: "Wanted number of pods.", Path: ".spec.replicas"},
+				{Name: "Current", Type: "integer", Description: "Pods that exist.", Path: ".status.replicas"},
+				{Name: "Ready", Type: "integer", Description: "Pods that are ready.", Path: ".status.readyReplicas"},
+				{Name: "Age", Type: "string", Description: "Time since the replication controller was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
+				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Labels that pick its pods.", Path: ".spec.selector", Cell: h.CellLabels},
+			},
+			Selectable: []api.Selectable{
+				{Name: "status.replicas", Path: []string{"status", "replicas"}, Default: "0"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "scale", Endpoint: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: gv.Table, Type: gv.Table.Root("Scale"), Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ReplicationController", Table: gv.Table, Type: gv.Table.Root("ReplicationController")},
+			},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourcequotas", Kind: "ResourceQuota", ListKind: "ResourceQuotaList", Type: gv.Table.Root("ResourceQuota"),
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		ShortNames: []string{"quota"}, StorageVersion: "v1", Form: gv.Table.FormOf("ResourceQuota"), StorageVersionHash: "8uhSgffRX6w=",

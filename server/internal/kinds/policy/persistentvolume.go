@@ -37,6 +37,9 @@ func (p Policy) StatusPersistentVolume(obj, old document.Value) {
 	}
 }
 
+// oldMountOptions is the annotation that the field mountOptions has replaced.
+const oldMountOptions = "volume.beta." + labelDomain + "/mount-options"
+
 // phaseSince is the member of a volume's status with the time of its last change of phase.
 const phaseSince = "lastPhaseTransitionTime"
 
@@ -102,9 +105,8 @@ var mountedWithOptions = []string{"gcePersistentDisk", "awsElasticBlockStore", "
 
 // mountOptions refuses the annotation with mount options where the source has none.
 func (c *causes) mountOptions(annotations, spec document.Value) {
-	const annotation = "volume.beta." + labelDomain + "/mount-options"
-	if source, _ := spec.Chosen(); annotations.Get(annotation).Exists() && !slices.Contains(mountedWithOptions, source) {
-		c.Forbidden("metadata.annotations."+annotation, "may not specify mount options for this volume type")
+	if source, _ := spec.Chosen(); annotations.Get(oldMountOptions).Exists() && !slices.Contains(mountedWithOptions, source) {
+		c.Forbidden("metadata.annotations."+oldMountOptions, "may not specify mount options for this volume type")
 	}
 }
 
@@ -148,4 +150,39 @@ func (c *causes) secretReference(ref document.Value) {
 			c.Format(v, "dns1123-label")
 		}
 	}
+}
+
+// oldVolumePlugins are the sources of persistent volumes that nobody serves any more, which 1.28 begins to warn of.
+var oldVolumePlugins = [...]struct{ name, shown, text string }{
+	{"cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"},
+	{"photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+	{"scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
+	{"storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"},
+	{"glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+	{"rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"},
+}
+
+// WarnPersistentVolume warns of annotations that fields have replaced, of a policy and of sources that are given up, and of old
+// labels in the terms of a volume.
+func (p Policy) WarnPersistentVolume(obj, _ document.Value) []string {
+	var w warnings
+	spec, annotations := obj.Get("spec"), obj.At("metadata", "annotations")
+	if p.since("1.28") && annotations.Get(oldClassAnnotation).Exists() {
+		w.add("metadata.annotations["+oldClassAnnotation+"]", `deprecated since v1.8; use "storageClassName" attribute instead`)
+	}
+	if p.since("1.31") && annotations.Get(oldMountOptions).Exists() {
+		w.add("metadata.annotations["+oldMountOptions+"]", `deprecated since v1.31; use "mountOptions" attribute instead`)
+	}
+	if p.since("1.30") && spec.Get("persistentVolumeReclaimPolicy").Equals("Recycle") {
+		w.add("spec.persistentVolumeReclaimPolicy", "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.")
+	}
+	for _, term := range spec.At("nodeAffinity", "required", "nodeSelectorTerms").Elements() {
+		w.nodeTerm(term)
+	}
+	for _, old := range oldVolumePlugins {
+		if p.since("1.28") && isSet(spec.Get(old.name)) {
+			w.add("spec."+old.shown, old.text)
+		}
+	}
+	return w
 }

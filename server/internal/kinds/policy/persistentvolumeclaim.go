@@ -47,7 +47,7 @@ func copyDataSource(spec document.Value) {
 
 // ValidatePersistentVolumeClaim checks the requests of a claim, and that only the
 // requested size grows once it exists.
-func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Cause {
+func (p Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	c.claimSpec(spec)
@@ -70,7 +70,11 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 		c.Forbidden(spec.Path(), "spec is immutable after creation except resources.requests for bound claims")
 	}
 	if size, was := spec.At("resources", "requests", "storage"), before.At("resources", "requests", "storage"); compare(size, was) < 0 {
-		c.Forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
+		if !p.on("RecoverVolumeExpansionFailure") {
+			c.Forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
+		} else if compare(size, old.At("status", "capacity", "storage")) <= 0 {
+			c.Forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than status.capacity")
+		}
 	}
 	c.fixed("volumeMode", spec.Get("volumeMode"), before.Get("volumeMode"))
 	if isSet(obj.At("status", "currentVolumeAttributesClassName")) && before.Get("volumeAttributesClassName").Exists() &&

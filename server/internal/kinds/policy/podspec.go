@@ -63,7 +63,7 @@ func (p Policy) later(c *causes, spec document.Value) {
 	if p.since("1.34") {
 		c.filesOfVariables(spec)
 	}
-	if p.since(35) {
+	if p.since("1.35") {
 		p.comparisons(c, spec.Get("tolerations"))
 	}
 }

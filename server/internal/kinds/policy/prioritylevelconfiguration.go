@@ -18,6 +18,12 @@ var fixedPriorityLevels = map[string]string{
 	"catch-all": `{"type":"Limited","limited":{"assuredConcurrencyShares":5,"limitResponse":{"type":"Reject"}}}`,
 }
 
+// fixedNominalLevels are those of the versions that have nominal shares.
+var fixedNominalLevels = map[string]string{
+	"exempt":    `{"type":"Exempt"}`,
+	"catch-all": `{"type":"Limited","limited":{"nominalConcurrencyShares":5,"limitResponse":{"type":"Reject"},"lendablePercent":0}}`,
+}
+
 // ValidatePriorityLevelConfiguration checks the limits of a level.
 func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema.Cause {
 	var c causes
@@ -27,6 +33,8 @@ func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema
 	case exempt.Exists() && spec.Get("type").Equals("Limited"):
 		c.Forbidden(exempt.Path(), "must be nil if the type is Limited")
 	case exempt.Exists() && spec.Get("type").Equals("Exempt"): // its users' choice
+	case spec.At("limited", "nominalConcurrencyShares").Exists():
+		c.fixedSpec(name, spec, fixedNominalLevels)
 	default:
 		c.fixedSpec(name, spec, fixedPriorityLevels)
 	}

@@ -112,15 +112,6 @@ func touched(obj, old document.Value) bool {
 	return !old.Exists() || number(obj.At("metadata", "generation")) != number(old.At("metadata", "generation"))
 }
 
-// WarnPersistentVolume warns of old labels in the terms of a volume.
-func (Policy) WarnPersistentVolume(obj, _ document.Value) []string {
-	var w warnings
-	for _, term := range obj.At("spec", "nodeAffinity", "required", "nodeSelectorTerms").Elements() {
-		w.nodeTerm(term)
-	}
-	return w
-}
-
 // WarnStorageClass warns of old labels in a class.
 func (Policy) WarnStorageClass(obj, _ document.Value) []string {
 	var w warnings
