@@ -167,10 +167,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Since: s.edition.Since,
-		Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
-		KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Catalog: s.catalog,
-		Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents,
-		Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
+		Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding, Objects: s.objects,
+		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: authz,
+		Tokens: s.tokens, Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents, Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Slow: slow, Groups: groups, Env: s.env,
