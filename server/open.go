@@ -166,12 +166,11 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Main: main, Events: events,
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
-	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Since: s.edition.Since,
-		Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
-		KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Catalog: s.catalog,
-		Features: s.features, Authz: authz, Tokens: s.tokens, Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents,
-		Metrics: s.metrics, Health: s.health, Forwarder: forwarder, Extensions: elsewhere,
-		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Env: s.env, Verbs: verbs})
+	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Since: s.edition.Since, Clock: cfg.Clock,
+		APIAudiences: cfg.APIAudiences, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Authz: authz,
+		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, Catalog: s.catalog, Features: s.features, Tokens: s.tokens, Metrics: s.metrics,
+		Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents, Health: s.health, Env: s.env, Verbs: verbs, Forwarder: forwarder,
+		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Extensions: elsewhere})
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Slow: slow, Groups: groups, Env: s.env,
 		Catalog: s.catalog, Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,

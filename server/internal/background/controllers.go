@@ -41,7 +41,7 @@ type Config struct {
 	Log    *slog.Logger
 	Clock  func() time.Time
 	Pauses Pauses
-	// Since reports whether the release of the built-in kinds is a named one or a later one.
+	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
 	Since func(release string) bool
 
 	Settings

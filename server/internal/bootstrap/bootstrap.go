@@ -50,23 +50,23 @@ type Releases struct {
 	Until string `yaml:"until"` // the first one without it; "" for none
 }
 
-// has reports whether a release is one of them.
+// has reports whether a release is one of them; without since it is the first one.
 func (r Releases) has(since func(release string) bool) bool {
-	return (r.Since == "" || since(r.Since)) && (r.Until == "" || !since(r.Until))
+	return (r.Since == "" || since != nil && since(r.Since)) && (r.Until == "" || since == nil || !since(r.Until))
 }
 
 // versionIn is the version of the objects in a release.
 func (l *list) versionIn(since func(release string) bool) string {
 	version := l.APIVersion
 	for _, release := range slices.Sorted(maps.Keys(l.Later)) {
-		if since(release) {
+		if since != nil && since(release) {
 			version = l.Later[release]
 		}
 	}
 	return version
 }
 
-// Objects returns all objects of a release, of which since reports whether it is a named one or a later one. Those that
+// Objects returns all objects of a release, of which since reports whether it is a named one or a later one. Nil: the first one. Those that
 // others refer to come first. An error names the wrong file.
 func Objects(groupSuffix, labelDomain string, since func(release string) bool) ([]Object, error) {
 	profile := strings.NewReplacer("<groupSuffix>", groupSuffix, "<labelDomain>", labelDomain)

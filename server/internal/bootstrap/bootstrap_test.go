@@ -12,7 +12,7 @@ import (
 )
 
 func TestObjects(t *testing.T) {
-	all, err := Objects("example.org", "labels.example.org", func(string) bool { return false })
+	all, err := Objects("example.org", "labels.example.org", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +144,34 @@ func TestReconcileSpec(t *testing.T) {
 		}
 		if got := string(current.At("spec", "level").AppendJSON(nil)); got != c.level || !current.At("metadata", "annotations", "auto").Equals(c.annotation) {
 			t.Errorf("%s: %s", c.name, current.AppendJSON(nil))
+		}
+	}
+}
+
+// TestReleases: a release has the objects, rules and subjects of it, and none of the keys that say so.
+func TestReleases(t *testing.T) {
+	for release, want := range map[string]map[string]string{
+		"1.25": {"system:kubelet-api-admin": "nodes/spec", "system:kube-scheduler": `"endpoints"`},
+		"1.31": {"system:basic-user": "selfsubjectreviews", "system::leader-locking-kube-controller-manager": "leader-election-controller"},
+		"1.36": {"system:kube-scheduler": "resourceclaims/binding", "system:controller:device-taint-eviction-controller": "device-taint-eviction-controller"},
+	} {
+		all, err := Objects("example.org", "labels.example.org", func(named string) bool { return named <= release })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range want {
+			found := false
+			for _, o := range all {
+				found = found || o.Name == name && strings.Contains(string(o.JSON), text)
+			}
+			if !found {
+				t.Errorf("%s: no object %s with %s", release, name, text)
+			}
+		}
+		for _, o := range all {
+			if strings.Contains(string(o.JSON), `"since"`) || strings.Contains(string(o.JSON), `"until"`) || release == "1.36" && strings.Contains(string(o.JSON), "nodes/spec") {
+				t.Errorf("%s: %s is %s", release, o.Name, o.JSON)
+			}
 		}
 	}
 }

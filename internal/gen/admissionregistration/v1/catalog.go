@@ -87,7 +87,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			{Name: "Age", Type: "string", Description: "Time since the mutating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 		},
 	})
-	if r.In("1.25", "1.25") || r.In("1.31", "1.36") {
+	if r.In("1.25", "1.25") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: gv.Table.Root("ValidatingAdmissionPolicy"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "6OxvlMmQ6is=",
@@ -103,7 +103,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy")},
 			},
 		})
 	}
@@ -131,6 +131,26 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: gv.Table.Root("ValidatingAdmissionPolicy"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "P/h9c6yIbaY=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Writing:       api.Writing{ConditionalUpdate: true},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", AnyFinalizer: true, Checks: []api.Check{api.CheckMetadata, api.CheckObject}},
+			Hooks:         &api.Hooks{Validate: h.ValidateValidatingAdmissionPolicy},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating admission policy.", Path: ".metadata.name"},
+				{Name: "Validations", Type: "integer", Description: "Number of conditions.", Path: ".spec.validations", Cell: h.CellCount},
+				{Name: "ParamKind", Type: "string", Description: "Kind of the objects with parameters.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ValidatingAdmissionPolicy"), "has(self.spec.paramKind) ? self.spec.paramKind.apiVersion + \"/\" + self.spec.paramKind.kind : \"<unset>\"").Show},
+				{Name: "Age", Type: "string", Description: "Time since the validating admission policy was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy", Table: gv.Table, Type: gv.Table.Root("ValidatingAdmissionPolicy"), Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.31", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy", ListKind: "ValidatingAdmissionPolicyList", Type: gv.Table.Root("ValidatingAdmissionPolicy"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: gv.Table.FormOf("ValidatingAdmissionPolicy"), StorageVersionHash: "6OxvlMmQ6is=",
 			HasStatus:     true,
 			HasGeneration: true,
 			Writing:       api.Writing{ConditionalUpdate: true},

@@ -230,5 +230,5 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		28: []string{"serviceAccount", "user", "group", "kind"},
 		31: []string{"name", "namespace"},
 		42: []string{"queueLengthLimit", "queues", "handSize"},
-		48: []string{"exempt", "limited"},
+		48: []string{"type", "exempt", "limited"},
 	}}

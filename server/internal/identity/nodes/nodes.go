@@ -32,7 +32,7 @@ type Config struct {
 	Store   store.Store
 	Catalog *catalog.Catalog
 	Logger  *slog.Logger
-	// Since reports whether the release of the built-in kinds is a named one or a later one.
+	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
 	Since func(release string) bool
 }
 
