@@ -305,7 +305,50 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.25", "1.27") {
+	if r.In("1.25", "1.25") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "pods", Kind: "Pod", ListKind: "PodList", Type: gv.Table.Root("Pod"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"po"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Pod"), StorageVersionHash: "xPOwRZ+Yhw8=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange}},
+			Deletion:  api.Deletion{Graceful: &api.Grace{Period: []string{"spec", "terminationGracePeriodSeconds"}, Default: 30, Needs: []string{"spec", "nodeName"}}, Completes: true, DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Create: h.CreatePod, Update: h.UpdatePod, Validate: h.ValidatePod, Warn: h.WarnPod},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod.", Path: ".metadata.name"},
+				{Name: "Ready", Type: "string", Description: "Ready containers of all containers.", Cell: h.CellPodReady},
+				{Name: "Status", Type: "string", Description: "Phase of the pod, or the reason that says more.", Cell: h.CellPodStatus},
+				{Name: "Restarts", Type: "string", Description: "How often its containers were restarted and when last.", Cell: h.CellPodRestarts},
+				{Name: "Age", Type: "string", Description: "Time since the pod was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "IP", Type: "string", Priority: 1, Description: "First address of the pod.", Cell: h.CellPodIp},
+				{Name: "Node", Type: "string", Priority: 1, Description: "The node that the pod is bound to.", Path: ".spec.nodeName", Absent: "<none>"},
+				{Name: "Nominated Node", Type: "string", Priority: 1, Description: "The node that is being cleared for the pod.", Path: ".status.nominatedNodeName", Absent: "<none>"},
+				{Name: "Readiness Gates", Type: "string", Priority: 1, Description: "Readiness gates that are passed.", Cell: h.CellPodReadinessGates},
+			},
+			Selectable: []api.Selectable{
+				{Name: "spec.host", AliasOf: "spec.nodeName"},
+				{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
+				{Name: "spec.restartPolicy", Path: []string{"spec", "restartPolicy"}},
+				{Name: "spec.schedulerName", Path: []string{"spec", "schedulerName"}},
+				{Name: "spec.serviceAccountName", Path: []string{"spec", "serviceAccountName"}},
+				{Name: "status.nominatedNodeName", Path: []string{"status", "nominatedNodeName"}},
+				{Name: "status.phase", Path: []string{"status", "phase"}},
+				{Name: "status.podIP", Path: []string{"status", "podIP"}},
+				{Name: "status.podIPs", Never: true},
+			},
+			Subresources: []api.Subresource{
+				{Name: "attach", Endpoint: "run", Verbs: api.VerbCreate | api.VerbGet, Group: "", Version: "v1", Kind: "PodAttachOptions", Table: gv.Table, Type: gv.Table.Root("PodAttachOptions")},
+				{Name: "binding", Endpoint: "bind", Verbs: api.VerbCreate, Group: "", Version: "v1", Kind: "Binding", Table: gv.Table, Type: gv.Table.Root("Binding")},
+				{Name: "ephemeralcontainers", Endpoint: "ephemeral-containers", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Pod", Table: gv.Table, Type: gv.Table.Root("Pod")},
+				{Name: "eviction", Endpoint: "evict", Verbs: api.VerbCreate, Group: "policy", Version: "v1", Kind: "Eviction", Table: gv.Table, Type: gv.Table.Root("Eviction"), AlsoAccepts: []string{"policy/v1beta1"}},
+				{Name: "exec", Endpoint: "run", Verbs: api.VerbCreate | api.VerbGet, Group: "", Version: "v1", Kind: "PodExecOptions", Table: gv.Table, Type: gv.Table.Root("PodExecOptions")},
+				{Name: "log", Endpoint: "log", Verbs: api.VerbGet, Group: "", Version: "v1", Kind: "Pod", Table: gv.Table, Type: gv.Table.Root("Pod")},
+				{Name: "portforward", Endpoint: "port-forward", Verbs: api.VerbCreate | api.VerbGet, Group: "", Version: "v1", Kind: "PodPortForwardOptions", Table: gv.Table, Type: gv.Table.Root("PodPortForwardOptions")},
+				{Name: "proxy", Endpoint: "proxy-pod", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "PodProxyOptions", Table: gv.Table, Type: gv.Table.Root("PodProxyOptions")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Pod", Table: gv.Table, Type: gv.Table.Root("Pod"), Keeps: [][]string{[]string{"metadata", "deletionTimestamp"}, []string{"metadata", "ownerReferences"}}},
+			},
+		})
+	}
+	if r.In("1.26", "1.27") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "pods", Kind: "Pod", ListKind: "PodList", Type: gv.Table.Root("Pod"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"po"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Pod"), StorageVersionHash: "xPOwRZ+Yhw8=",
@@ -392,7 +435,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.32", "1.33") {
+	if r.In("1.32", "1.32") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "pods", Kind: "Pod", ListKind: "PodList", Type: gv.Table.Root("Pod"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"po"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Pod"), StorageVersionHash: "xPOwRZ+Yhw8=",
@@ -437,7 +480,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.34", "1.34") {
+	if r.In("1.33", "1.34") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "pods", Kind: "Pod", ListKind: "PodList", Type: gv.Table.Root("Pod"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"po"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Pod"), StorageVersionHash: "xPOwRZ+Yhw8=",
