@@ -39,43 +39,18 @@ func (x *Endpoints) answerReview(r *request.Request, fill func(answer document.V
 	return x.env.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
 }
 
-// readReview reads a review that check and admission accept. The caller releases it.
+// readReview reads a review that admission, which may change it, and check accept. The caller releases it.
 func (x *Endpoints) readReview(r *request.Request, check func(obj document.Value) error) (*document.Document, error) {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return nil, err
 	}
-	doc, err := x.env.ReadObject(r, request.KindOf(r.Target.Row), opts.Validation)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.admitReview(r, opts, doc.Root(), check); err != nil {
-		doc.Release()
-		return nil, err
-	}
-	return doc, nil
-}
-
-// admitReview runs admission on a review, which it may change before it is checked.
-func (x *Endpoints) admitReview(r *request.Request, opts objects.Options, obj document.Value, check func(obj document.Value) error) error {
-	res := r.Target.Row
-	meta := obj.SetObject("metadata")
-	objects.DropSystemFields(meta)
-	meta.SetNull("creationTimestamp")
-	if err := objects.MatchNamespace(res, meta, r.Target.Namespace); err != nil {
-		return err
-	}
-	if err := x.objects.Own(r.Context, objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
-		return err
-	}
-	body := objects.NewBody(r.Target.Ref, opts, obj)
-	if err := x.objects.AdmitBody(r.Context, body); err != nil {
-		return err
-	}
-	if err := check(obj); err != nil {
-		return err
-	}
-	return x.objects.CheckBody(r.Context, body)
+	return x.receive(r, opts, posted{kind: bodyKind(r.Target), check: check,
+		meta: func(meta document.Value) {
+			objects.DropSystemFields(meta)
+			meta.SetNull("creationTimestamp")
+		},
+		admit: func(_ document.Value, body *objects.Body) error { return x.objects.AdmitBody(r.Context, body) }})
 }
 
 // reviewToken is POST on tokenreviews: it finds the user of the token in the body.
