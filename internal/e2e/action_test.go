@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -244,4 +245,8 @@ func speaksTypeScript(t *testing.T, s *instance) {
 	}
 	writeFile(t, dir, "documents/apis__fleet.example.com__v1beta1.json", text)
 	runTypeScript(t, dir, "actions", s.config(t))
+	types, err := os.ReadFile(filepath.Join(dir, "src", "apis__fleet.example.com__v1beta1.ts"))
+	if marked := regexp.MustCompile(`@deprecated[\s*]+@description Shows where a truck is\.\s`); err != nil || len(marked.FindAll(types, -1)) == 0 {
+		t.Errorf("the types do not mark the deprecated action: %v", err)
+	}
 }

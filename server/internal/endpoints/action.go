@@ -42,10 +42,7 @@ func (x *Endpoints) act(r *request.Request) error {
 
 // callKind is the kind of the bodies of an action.
 func callKind(t request.Target) request.BodyKind {
-	if t.Sub == nil {
-		return request.KindOf(t.Row)
-	}
-	want := subKind(t)
+	want := bodyKind(t)
 	want.GV = t.Row.GV
 	return want
 }
@@ -57,43 +54,32 @@ func (x *Endpoints) readCall(r *request.Request, opts objects.Options) ([]byte, 
 	if len(r.Body) == 0 {
 		r.Body = []byte("{}")
 	}
-	doc, err := x.env.ReadObject(r, want, opts.Validation)
+	doc, err := x.receive(r, opts, posted{kind: want, meta: objects.DropSystemFields,
+		admit: func(obj document.Value, body *objects.Body) error { return x.admitCall(r, obj, body) },
+		check: func(obj document.Value) error {
+			if causes := document.Validate(obj, &t.Row.GV.Validation); len(causes) > 0 {
+				return api.Invalid(bodyGroup(t), want.Kind, t.Name, causes)
+			}
+			return nil
+		}})
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Release()
-	obj := doc.Root()
-	meta := obj.SetObject("metadata")
-	objects.DropSystemFields(meta)
-	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
-		return nil, err
-	}
+	return doc.Root().AppendJSON(nil), nil
+}
+
+// admitCall runs admission on the body of a call, which is about the object of the path. A namespace that ends takes no action that writes, and one that is
+// not there takes none.
+func (x *Endpoints) admitCall(r *request.Request, obj document.Value, body *objects.Body) error {
+	t := r.Target
 	if t.Sub != nil {
+		meta := obj.Get("metadata")
 		if name := meta.Get("name").Text(); name != "" && name != t.Name {
-			return nil, api.BadRequest("the name in the body (%s) is not that in the URL (%s)", name, t.Name)
+			return api.BadRequest("the name in the body (%s) is not that in the URL (%s)", name, t.Name)
 		}
 		meta.SetString("name", t.Name)
 	}
-	if err := x.ownBody(t, obj, opts); err != nil {
-		return nil, err
-	}
-	admitted := objects.NewBody(t.Ref, opts, obj)
-	if err := x.admitCall(r, admitted); err != nil {
-		return nil, err
-	}
-	if causes := document.Validate(obj, &t.Row.GV.Validation); len(causes) > 0 {
-		return nil, api.Invalid(bodyGroup(t), want.Kind, t.Name, causes)
-	}
-	if err := x.objects.CheckBody(r.Context, admitted); err != nil {
-		return nil, err
-	}
-	return obj.AppendJSON(nil), nil
-}
-
-// admitCall runs admission on the body of a call. A namespace that ends takes no action that writes, and one that is
-// not there takes none.
-func (x *Endpoints) admitCall(r *request.Request, body *objects.Body) error {
-	t := r.Target
 	if t.Action().Writes {
 		return x.objects.AdmitContent(r.Context, body)
 	}

@@ -16,44 +16,31 @@ import (
 // bind assigns a pod to the node that the body names, the scheduler's final decision. The
 // pod is that of the subresource, or else the body names it too.
 func (x *Endpoints) bind(r *request.Request) error {
-	pods, want, name := x.catalog.Snapshot().Core("pods"), request.KindOf(r.Target.Row), ""
+	pods, name := x.catalog.Snapshot().Core("pods"), r.Target.Name
 	if r.Target.Sub != nil {
-		pods, want, name = r.Target.Row, subKind(r.Target), r.Target.Name
+		pods = r.Target.Row
 	}
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := x.env.ReadObject(r, want, opts.Validation)
+	doc, err := x.receive(r, opts, posted{kind: bodyKind(r.Target), admit: x.asContent(r),
+		meta: func(document.Value) {}, // has preconditions
+		check: func(binding document.Value) error {
+			if got := binding.At("metadata", "name").Text(); name == "" {
+				name = got
+			} else if got != name {
+				return api.BadRequest("name in URL does not match name in Binding object")
+			}
+			return checkTarget(name, binding.Get("target"))
+		}})
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	binding := doc.Root()
-	if err := objects.MatchNamespace(pods, binding.SetObject("metadata"), r.Target.Namespace); err != nil {
-		return err
-	}
-	if err := x.ownBody(r.Target, binding, opts); err != nil {
-		return err
-	}
-	body := objects.NewBody(r.Target.Ref, opts, binding)
-	if err := x.objects.AdmitContent(r.Context, body); err != nil {
-		return err
-	}
-	if got := binding.At("metadata", "name").Text(); name == "" {
-		name = got
-	} else if got != name {
-		return api.BadRequest("name in URL does not match name in Binding object")
-	}
-	if err := checkTarget(name, binding.Get("target")); err != nil {
-		return err
-	}
-	if err := x.objects.CheckBody(r.Context, body); err != nil {
-		return err
-	}
 	_, err = x.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts,
 		Steps:  objects.AdmittedSteps,
-		Change: objects.Editing(func(pod document.Value) error { return x.assign(pods, pod, binding) })})
+		Change: objects.Editing(func(pod document.Value) error { return x.assign(pods, pod, doc.Root()) })})
 	if err != nil {
 		return err
 	}

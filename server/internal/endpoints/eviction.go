@@ -34,14 +34,12 @@ func (x *Endpoints) evict(r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := x.env.ReadObject(r, subKind(t), query.Validation)
+	doc, err := x.receive(r, query, posted{kind: subKind(t), meta: objects.DropSystemFields, admit: x.asContent(r),
+		check: func(eviction document.Value) error { return checkEviction(r, query, eviction) }})
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	if err := x.admitEviction(r, query, doc.Root()); err != nil {
-		return err
-	}
 	var opts objects.DeleteOptions
 	causes := opts.Read(doc.Root().Get("deleteOptions"))
 	opts.DryRun = opts.DryRun || query.DryRun
@@ -85,22 +83,10 @@ func (x *Endpoints) evict(r *request.Request) error {
 	return x.env.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
-// admitEviction runs admission on an eviction. A dry run by the query is one of its own
+// checkEviction checks the name and the options of an eviction. A dry run by the query is one of its own
 // options too, as validating plug-ins see them.
-func (x *Endpoints) admitEviction(r *request.Request, query objects.Options, eviction document.Value) error {
-	t, meta := r.Target, eviction.SetObject("metadata")
-	objects.DropSystemFields(meta)
-	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
-		return err
-	}
-	if err := x.ownBody(t, eviction, query); err != nil {
-		return err
-	}
-	body := objects.NewBody(t.Ref, query, eviction)
-	if err := x.objects.AdmitContent(r.Context, body); err != nil {
-		return err
-	}
-	if eviction.At("metadata", "name").Text() != t.Name {
+func checkEviction(r *request.Request, query objects.Options, eviction document.Value) error {
+	if eviction.At("metadata", "name").Text() != r.Target.Name {
 		return api.BadRequest("name in URL does not match name in Eviction object")
 	}
 	sent := eviction.Get("deleteOptions")
@@ -111,7 +97,7 @@ func (x *Endpoints) admitEviction(r *request.Request, query objects.Options, evi
 	case !slices.Equal(asked, own):
 		return api.BadRequest("Non-matching dry-run options in request and content: %v and %v", asked, own)
 	}
-	return x.objects.CheckBody(r.Context, body)
+	return nil
 }
 
 // disrupts reports whether evicting the pod is a disruption: not if it does not run, or is

@@ -25,19 +25,23 @@ func (x *Endpoints) requestToken(r *request.Request) error {
 		return err
 	}
 	t := r.Target
-	doc, err := x.env.ReadObject(r, subKind(t), opts.Validation)
+	var account authn.Reference
+	doc, err := x.receive(r, opts, posted{kind: subKind(t), meta: objects.DropSystemFields, admit: x.asContent(r), check: func(obj document.Value) error {
+		of, release, err := x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name)
+		defer release()
+		if err != nil {
+			return err
+		}
+		account = referenceTo(of)
+		return x.completeToken(t, obj)
+	}})
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	account, release, err := x.admitToken(r, opts, obj)
-	defer release()
-	if err != nil {
-		return err
-	}
 	spec := obj.Get("spec")
-	token := authn.AccountToken{Namespace: t.Namespace, Account: referenceTo(account), From: x.cfg.Clock()}
+	token := authn.AccountToken{Namespace: t.Namespace, Account: account, From: x.cfg.Clock()}
 	for _, a := range spec.Get("audiences").Elements() {
 		token.Audiences = append(token.Audiences, a.Text())
 	}
@@ -55,30 +59,14 @@ func (x *Endpoints) requestToken(r *request.Request) error {
 	return x.env.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
 }
 
-// admitToken runs admission on a token request, completes it, and returns its service
-// account, which is valid until release is called.
-func (x *Endpoints) admitToken(r *request.Request, opts objects.Options, obj document.Value) (account document.Value, release func(), err error) {
-	t, release := r.Target, func() {}
-	objects.DropSystemFields(obj.SetObject("metadata"))
-	if err := objects.MatchNamespace(t.Row, obj.Get("metadata"), t.Namespace); err != nil {
-		return account, release, err
-	}
-	if err := x.ownBody(t, obj, opts); err != nil {
-		return account, release, err
-	}
-	body := objects.NewBody(t.Ref, opts, obj)
-	if err := x.objects.AdmitContent(r.Context, body); err != nil {
-		return account, release, err
-	}
-	if account, release, err = x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name); err != nil {
-		return account, release, err
-	}
+// completeToken checks a token request, and fills in what it does not say.
+func (x *Endpoints) completeToken(t request.Target, obj document.Value) error {
 	if err := checkTokenRequest(t, obj); err != nil {
-		return account, release, err
+		return err
 	}
 	meta, spec := obj.SetObject("metadata"), obj.SetObject("spec")
 	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
-		return account, release, err
+		return err
 	}
 	meta.SetString("name", t.Name)
 	meta.SetString("creationTimestamp", x.objects.Now())
@@ -88,7 +76,7 @@ func (x *Endpoints) admitToken(r *request.Request, opts objects.Options, obj doc
 	status := obj.SetObject("status")
 	status.SetString("token", "")
 	status.SetNull("expirationTimestamp")
-	return account, release, x.objects.CheckBody(r.Context, body)
+	return nil
 }
 
 // limitToken sets the end of a token, and returns the one that its request is answered with.

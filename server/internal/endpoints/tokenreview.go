@@ -39,12 +39,13 @@ func (x *Endpoints) answerReview(r *request.Request, fill func(answer document.V
 	return x.env.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
 }
 
-// readReview reads a review that check and admission accept. The caller releases it.
+// readReview reads a review that admission, which may change it, and check accept. The caller releases it.
 func (x *Endpoints) readReview(r *request.Request, check func(obj document.Value) error) (*document.Document, error) {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return nil, err
 	}
+<<<<<<< HEAD
 	doc, err := x.env.ReadObject(r, request.KindOf(r.Target.Row), opts.Validation)
 	if err != nil {
 		return nil, err
@@ -78,6 +79,14 @@ func (x *Endpoints) admitReview(r *request.Request, opts objects.Options, obj do
 		return err
 	}
 	return x.objects.CheckBody(r.Context, body)
+=======
+	return x.receive(r, opts, posted{kind: bodyKind(r.Target), check: check,
+		meta: func(meta document.Value) {
+			objects.DropSystemFields(meta)
+			meta.SetNull("creationTimestamp")
+		},
+		admit: func(_ document.Value, body *objects.Body) error { return x.objects.AdmitBody(r.Context, body) }})
+>>>>>>> last30
 }
 
 // reviewToken is POST on tokenreviews: it finds the user of the token in the body.
