@@ -45,48 +45,14 @@ func (x *Endpoints) readReview(r *request.Request, check func(obj document.Value
 	if err != nil {
 		return nil, err
 	}
-<<<<<<< HEAD
-	doc, err := x.env.ReadObject(r, request.KindOf(r.Target.Row), opts.Validation)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.admitReview(r, opts, doc.Root(), check); err != nil {
-		doc.Release()
-		return nil, err
-	}
-	return doc, nil
-}
-
-// admitReview runs admission on a review, which it may change before it is checked.
-func (x *Endpoints) admitReview(r *request.Request, opts objects.Options, obj document.Value, check func(obj document.Value) error) error {
-	res := r.Target.Row
-	meta := obj.SetObject("metadata")
-	objects.DropSystemFields(meta)
-	if meta.Remove("creationTimestamp"); !x.cfg.Since("1.34") {
-		meta.SetNull("creationTimestamp")
-	}
-	if err := objects.MatchNamespace(res, meta, r.Target.Namespace); err != nil {
-		return err
-	}
-	if err := x.objects.Own(r.Context, objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
-		return err
-	}
-	body := objects.NewBody(r.Target.Ref, opts, obj)
-	if err := x.objects.AdmitBody(r.Context, body); err != nil {
-		return err
-	}
-	if err := check(obj); err != nil {
-		return err
-	}
-	return x.objects.CheckBody(r.Context, body)
-=======
 	return x.receive(r, opts, posted{kind: bodyKind(r.Target), check: check,
 		meta: func(meta document.Value) {
 			objects.DropSystemFields(meta)
-			meta.SetNull("creationTimestamp")
+			if meta.Remove("creationTimestamp"); !x.cfg.Since("1.34") {
+				meta.SetNull("creationTimestamp")
+			}
 		},
 		admit: func(_ document.Value, body *objects.Body) error { return x.objects.AdmitBody(r.Context, body) }})
->>>>>>> last30
 }
 
 // reviewToken is POST on tokenreviews: it finds the user of the token in the body.
