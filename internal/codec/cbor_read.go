@@ -103,7 +103,7 @@ func (r *cborReader) value(ref schema.Ref, later uint64) error {
 	case cborArray:
 		return r.array(t, low, n, later)
 	case cborMap:
-		return r.object(t, ref, low, n, later)
+		return r.object(t, low, n, later)
 	case cborTagged:
 		return r.tagged(ref, n, start, later)
 	}
@@ -268,12 +268,11 @@ func (r *cborReader) array(t *schema.Type, low byte, n, later uint64) error {
 }
 
 // object writes a map.
-func (r *cborReader) object(t *schema.Type, ref schema.Ref, low byte, n, later uint64) error {
+func (r *cborReader) object(t *schema.Type, low byte, n, later uint64) error {
 	frame := len(r.keys)
 	r.out = append(r.out, '{')
 	if t != nil && t.Kind == schema.Any {
-		ref = t.Elem
-		t = r.c.typeOf(ref)
+		t = r.c.typeOf(t.Elem)
 	}
 	for i := uint64(0); r.more(low, i, n); i++ {
 		if i > 0 {

@@ -38,9 +38,6 @@ func (env *Env) Negotiate(r *Request) error {
 	return err
 }
 
-// nameless reports whether the target is an object of a resource that has none, such as a review.
-func (t *Target) nameless() bool { return t.Row != nil && t.Row.Endpoint != "" && t.Name != "" }
-
 // negotiate decides on the representation of the answer.
 func (r *Request) negotiate() error {
 	if r.Target.AlwaysServed || r.Target.OwnRepresentation || r.Target.lasts() || r.Target.Row == nil && r.Target.Endpoint == nil {

@@ -52,15 +52,6 @@ func (a amounts) above(other amounts) amounts {
 	return out
 }
 
-// atLeast raises the amounts to the other ones.
-func (a amounts) atLeast(other amounts) {
-	for name, q := range other {
-		if own, ok := a[name]; !ok || q.Compare(own) > 0 {
-			a[name] = q
-		}
-	}
-}
-
 // only are the amounts with some names.
 func (a amounts) only(names []string) amounts {
 	out := amounts{}

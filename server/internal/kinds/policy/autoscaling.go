@@ -24,7 +24,7 @@ func (p Policy) ValidateHorizontalPodAutoscaler(obj, old document.Value) []schem
 	return c.Causes
 }
 
-// scaled checks the version of what is scaled, unless an update leaves it alone.
+// scaled checks the version of the scaled object, unless an update leaves it alone.
 func (c *causes) scaled(ref, before document.Value) {
 	if !before.Exists() || !document.Equal(ref.Get("apiVersion"), before.Get("apiVersion")) || !document.Equal(ref.Get("kind"), before.Get("kind")) {
 		c.groupVersion(ref, ref.Get("kind").Equals("ReplicationController"))

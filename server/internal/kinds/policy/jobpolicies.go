@@ -107,7 +107,7 @@ func (c *causes) successRule(rule document.Value, completions int64) {
 // interval is a range of indexes, both ends inside.
 type interval struct{ first, last int64 }
 
-// countIndexes counts the indexes of a text like "1,3-5". The error says what is wrong with it.
+// countIndexes counts the indexes of a text like "1,3-5". The error names its mistake.
 func countIndexes(text string, completions int64) (total int64, err error) {
 	if text == "" {
 		return 0, nil

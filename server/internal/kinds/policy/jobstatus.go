@@ -17,7 +17,7 @@ func conditionIs(conditions document.Value, kind, status string) bool {
 	return false
 }
 
-// jobEnd is what a status says about the end of a job.
+// jobEnd is the end of a job as its status has it.
 type jobEnd struct {
 	status                             document.Value
 	complete, failed, failing, success bool
@@ -59,7 +59,7 @@ func (p Policy) jobStatus(c *causes, obj, old document.Value) {
 	}
 }
 
-// jobConditions reports what is wrong with the conditions of a job.
+// jobConditions reports a mistake in the conditions of a job.
 func (c *causes) jobConditions(detail string) {
 	c.InvalidAt("status.conditions", document.Value{}, detail)
 }
