@@ -59,6 +59,9 @@ func (t *Target) tabular() bool {
 	return e == "" && t.Sub == nil || e.AnswersObject()
 }
 
+// nameless reports whether the target is an object of a resource that has none, such as a review.
+func (t *Target) nameless() bool { return t.Row != nil && t.Row.Endpoint != "" && t.Name != "" }
+
 // Connects reports whether the target connects to a process outside of the server.
 func (t *Target) Connects() bool {
 	return t.Sub != nil && t.Sub.Endpoint.Connects()
