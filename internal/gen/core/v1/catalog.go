@@ -254,7 +254,32 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.25", "1.28") {
+	if r.In("1.25", "1.27") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "persistentvolumes", Kind: "PersistentVolume", ListKind: "PersistentVolumeList", Type: gv.Table.Root("PersistentVolume"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"pv"}, StorageVersion: "v1", Form: gv.Table.FormOf("PersistentVolume"), StorageVersionHash: "HN/zwEC+JgM=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange}},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume.", Path: ".metadata.name"},
+				{Name: "Capacity", Type: "string", Description: "Size of the volume.", Path: ".spec.capacity.storage", Absent: "0"},
+				{Name: "Access Modes", Type: "string", Description: "How the volume may be mounted.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolume"), "[[\"ReadWriteOnce\", \"RWO\"], [\"ReadOnlyMany\", \"ROX\"], [\"ReadWriteMany\", \"RWX\"], [\"ReadWriteOncePod\", \"RWOP\"]].map(m, m[0] in self.spec.accessModes, m[1]).join(\",\")").Show},
+				{Name: "Reclaim Policy", Type: "string", Description: "What happens to the volume when its claim is gone.", Path: ".spec.persistentVolumeReclaimPolicy"},
+				{Name: "Status", Type: "string", Description: "Pending, Available, Bound, Released, Failed, or Terminating.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolume"), "has(self.metadata.deletionTimestamp) ? \"Terminating\" : self.status.phase").Show},
+				{Name: "Claim", Type: "string", Description: "Namespace and name of the claim that it is bound to.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolume"), "has(self.spec.claimRef) ? self.spec.claimRef.namespace + \"/\" + self.spec.claimRef.name : \"\"").Show},
+				{Name: "StorageClass", Type: "string", Description: "Storage class of the volume.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolume"), "self.metadata.annotations[?\"volume.beta.kubernetes.io/storage-class\"].orValue(self.spec.storageClassName)").Show},
+				{Name: "Reason", Type: "string", Description: "Why the volume is in its state.", Path: ".status.reason"},
+				{Name: "Age", Type: "string", Description: "Time since the persistent volume was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "VolumeMode", Type: "string", Priority: 1, Description: "Filesystem or Block.", Path: ".spec.volumeMode", Absent: "<unset>"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "PersistentVolume", Table: gv.Table, Type: gv.Table.Root("PersistentVolume")},
+			},
+		})
+	}
+	if r.In("1.28", "1.28") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "persistentvolumes", Kind: "PersistentVolume", ListKind: "PersistentVolumeList", Type: gv.Table.Root("PersistentVolume"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"pv"}, StorageVersion: "v1", Form: gv.Table.FormOf("PersistentVolume"), StorageVersionHash: "HN/zwEC+JgM=",
@@ -706,7 +731,30 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.25", "1.30") {
+	if r.In("1.25", "1.28") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "services", Kind: "Service", ListKind: "ServiceList", Type: gv.Table.Root("Service"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Service"), StorageVersionHash: "0/CO1lhkEBI=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1035-label", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}, CheckedWhenMissing: true},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Validate: h.ValidateService, Warn: h.WarnService},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service.", Path: ".metadata.name"},
+				{Name: "Type", Type: "string", Description: "How the service is exposed.", Path: ".spec.type"},
+				{Name: "Cluster-IP", Type: "string", Description: "Address inside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Service"), "(self.spec.clusterIPs + [self.spec.clusterIP, \"<none>\"]).filter(ip, ip != \"\")[0]").Show},
+				{Name: "External-IP", Type: "string", Description: "Addresses outside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Service"), "self.spec.type == \"ExternalName\" ? self.spec.externalName : cel.bind(ips, (self.spec.type == \"LoadBalancer\" ? self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct() : []) + self.spec.externalIPs, size(ips) > 0 ? ips.join(\",\") : self.spec.type == \"LoadBalancer\" ? \"<pending>\" : \"<none>\")").Show},
+				{Name: "Port(s)", Type: "string", Description: "Ports with their node ports and protocols.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Service"), "size(self.spec.ports) == 0 ? \"<none>\" : self.spec.ports.map(p, string(p.port) + (p.nodePort > 0 ? \":\" + string(p.nodePort) : \"\") + \"/\" + p.protocol).join(\",\")").Show},
+				{Name: "Age", Type: "string", Description: "Time since the service was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Labels that pick its pods.", Path: ".spec.selector", Cell: h.CellLabels},
+			},
+			Subresources: []api.Subresource{
+				{Name: "proxy", Endpoint: "proxy-service", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ServiceProxyOptions", Table: gv.Table, Type: gv.Table.Root("ServiceProxyOptions")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Service", Table: gv.Table, Type: gv.Table.Root("Service")},
+			},
+		})
+	}
+	if r.In("1.29", "1.30") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "services", Kind: "Service", ListKind: "ServiceList", Type: gv.Table.Root("Service"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Service"), StorageVersionHash: "0/CO1lhkEBI=",

@@ -1,0 +1,79 @@
+package serve_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/harness"
+)
+
+const (
+	jobs     = "/apis/batch/v1/namespaces/default/jobs"
+	services = "/api/v1/namespaces/default/services"
+	levels   = "/apis/flowcontrol.apiserver.k8s.io/"
+	pods     = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}`
+)
+
+// TestReleaseJobs: the labels of a job's pods, its defaults and the rules of its end are those of the release.
+func TestReleaseJobs(t *testing.T) {
+	for release, want := range map[string]struct {
+		label, policy string
+		ends          int
+	}{
+		"1.25": {"controller-uid", "", http.StatusOK},
+		"1.28": {"batch.kubernetes.io/controller-uid", "", http.StatusOK},
+		"1.31": {"batch.kubernetes.io/controller-uid", "TerminatingOrFailed", http.StatusOK},
+		"1.36": {"batch.kubernetes.io/controller-uid", "TerminatingOrFailed", http.StatusUnprocessableEntity},
+	} {
+		h := harness.Start(t, emulating(release))
+		made := h.Post(jobs, `{"metadata":{"name":"j"},"spec":{`+pods+`}}`)
+		made.Expect(t, http.StatusCreated, "")
+		if selected := made.Field(t, "spec.selector.matchLabels").(map[string]any); len(selected) != 1 || selected[want.label] == nil {
+			t.Errorf("%s: the pods of a job are selected by %v, expected %s", release, selected, want.label)
+		}
+		if policy, _ := made.Field(t, "spec.podReplacementPolicy").(string); policy != want.policy {
+			t.Errorf("%s: pods are replaced by the policy %q, expected %q", release, policy, want.policy)
+		}
+		ended := h.Merge(jobs+"/j/status", `{"status":{"conditions":[{"type":"Complete","status":"True"}]}}`)
+		if ended.Code != want.ends {
+			t.Errorf("%s: a job that is complete without times: %d %s", release, ended.Code, ended.Body)
+		}
+	}
+}
+
+// TestReleaseServices: the policy of traffic to external addresses, and the warning of them, are those of the release.
+func TestReleaseServices(t *testing.T) {
+	const service = `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}],"externalIPs":["1.2.3.4"]}}`
+	for release, want := range map[string]struct {
+		policy string
+		warns  bool
+	}{"1.25": {"", false}, "1.31": {"Cluster", false}, "1.36": {"Cluster", true}} {
+		h := harness.Start(t, emulating(release))
+		got := h.Post(services, service)
+		got.Expect(t, http.StatusCreated, "")
+		if policy, _ := got.Field(t, "spec.externalTrafficPolicy").(string); policy != want.policy {
+			t.Errorf("%s: the policy of traffic from outside is %q, expected %q", release, policy, want.policy)
+		}
+		if warning := got.Header.Get("Warning"); strings.Contains(warning, "externalIPs is deprecated") != want.warns {
+			t.Errorf("%s: the warning is %q", release, warning)
+		}
+	}
+}
+
+// TestReleaseFlowControl: each release has its priority levels from the start, in its versions.
+func TestReleaseFlowControl(t *testing.T) {
+	for release, version := range map[string]string{"1.25": "v1beta2", "1.27": "v1beta3", "1.36": "v1"} {
+		h := harness.Start(t, func(c *server.Config) {
+			emulating(release)(c)
+			c.DisablePriorityAndFairness = false
+		})
+		h.AwaitCode(levels+version+"/flowschemas/catch-all", http.StatusOK) // the last one is made after all levels
+		got := h.Get(levels + version + "/prioritylevelconfigurations/workload-low")
+		got.Expect(t, http.StatusOK, "")
+		if lent := got.Field(t, "spec.limited.lendablePercent"); (lent != nil) != (release != "1.25") {
+			t.Errorf("%s: workload-low lends %v percent", release, lent)
+		}
+	}
+}
