@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
@@ -81,8 +82,20 @@ func (c *Config) builtinGroups(r *api.Edition, on func(feature string) bool) []*
 	groups := generated.Of(r, rules, conversion.Hooks{})
 	for _, gv := range groups {
 		gv.StoredRules = true
+		if r.Since("1.27") {
+			nameSingulars(gv)
+		}
 	}
 	return groups
+}
+
+// nameSingulars gives the resources of a group version their names in the singular, which discovery shows from 1.27 on.
+func nameSingulars(gv *api.GroupVersion) {
+	for i := range gv.Resources {
+		if res := &gv.Resources[i]; res.Singular == "" {
+			res.Singular = strings.ToLower(res.Kind)
+		}
+	}
 }
 
 // joined are group versions with those of an API in its own release, in the order of discovery. A group

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -74,13 +75,44 @@ func (x *Endpoints) evict(r *request.Request) error {
 		}
 	}
 	opts.By, opts.Admitted = r.User, true
-	if _, _, err := x.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
+	ref := objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}
+	if err = x.markEvicted(r.Context, ref, pod, &opts); err == nil {
+		_, _, err = x.objects.DeleteObject(r.Context, ref, opts)
+	}
+	if err != nil {
 		if guarded != "" && api.IsReason(err, api.ReasonConflict) {
 			err = lagging(guarded)
 		}
 		return err
 	}
 	return x.env.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+}
+
+// markEvicted notes in the status of a pod that an eviction ends it, in releases that say so. A pod that the preconditions of
+// the deletion do not mean stays as it is. A precondition on the pod's revision moves on with the pod.
+func (x *Endpoints) markEvicted(ctx context.Context, ref objects.Ref, pod document.Value, opts *objects.DeleteOptions) error {
+	meta := pod.Get("metadata")
+	if opts.DryRun || !x.features.On("PodDisruptionConditions") || opts.UID != nil && !meta.Get("uid").Equals(*opts.UID) ||
+		opts.Revision != nil && !meta.Get("resourceVersion").Equals(*opts.Revision) {
+		return nil
+	}
+	out, err := x.objects.Write(ctx, &objects.Write{Ref: ref, Steps: objects.DirectSteps, Change: objects.Editing(func(now document.Value) error {
+		if !document.Equal(now.At("metadata", "uid"), meta.Get("uid")) ||
+			opts.Revision != nil && !document.Equal(now.At("metadata", "resourceVersion"), meta.Get("resourceVersion")) {
+			return api.Conflict(ref.Row.GroupResource(), ref.Name, "the pod has changed since the eviction looked at it; try again")
+		}
+		evicted := api.Condition{Type: "DisruptionTarget", Status: "True", Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}
+		condition := evicted.Set(now.SetObject("status").SetArray("conditions"), x.objects.Now())
+		if !condition.Get("lastProbeTime").Exists() {
+			condition.SetNull("lastProbeTime")
+		}
+		return nil
+	})})
+	if err == nil && opts.Revision != nil {
+		revision := strconv.FormatInt(int64(out.Entry.Revision), 10)
+		opts.Revision = &revision
+	}
+	return err
 }
 
 // checkEviction checks the name and the options of an eviction. A dry run by the query is one of its own

@@ -19,6 +19,16 @@ var effects = map[string]string{
 	PriorityFairness: "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
 }
 
+// ruled are the features that hand-written rules of objects ask for, besides those that keep fields.
+var ruled = map[string]bool{"AppArmorFields": true, "AuthorizeWithSelectors": true, "ClearingNominatedNodeNameAfterBinding": true,
+	"DefaultHostNetworkHostPortsInPodTemplates": true, "GitRepoVolumeDriver": true, "ImageVolume": true, "InPlacePodVerticalScaling": true,
+	"InPlacePodVerticalScalingInitContainers": true, "JobManagedBy": true, "JobPodReplacementPolicy": true, "LoadBalancerIPMode": true,
+	"MatchLabelKeysInPodAffinity": true, "MatchLabelKeysInPodTopologySpreadSelectorMerge": true, "MutablePodResourcesForSuspendedJobs": true,
+	"MutableSchedulingDirectivesForSuspendedJobs": true, "PersistentVolumeLastPhaseTransitionTime": true, "PodDisruptionConditions": true,
+	"PodHostIPs": true, "PodLifecycleSleepActionAllowZero": true, "PodTopologyLabelsAdmission": true, "RecoverVolumeExpansionFailure": true,
+	"RelaxedDNSSearchValidation": true, "SELinuxMount": true, "SidecarContainers": true, "StrictIPCIDRValidation": true,
+	"TaintTolerationComparisonOperators": true, "UserNamespacesHostNetworkSupport": true}
+
 var stages = map[string]stage{"alpha": alpha, "beta": beta, "stable": stable, "deprecated": deprecated}
 
 // featuresOf are the features of a release. The gates of the usual one are those of kube-apiserver 1.25, and those of features
@@ -28,8 +38,11 @@ func featuresOf(release string) features {
 	fields := gates.Fields()
 	for name, g := range gates.Of(release) {
 		f := feature{stage: stages[g.Stage], on: g.On, ended: g.Ended, does: effects[name]}
-		if fields[name] != "" {
+		switch {
+		case fields[name] != "":
 			f.does = "objects keep " + fields[name]
+		case f.does == "" && ruled[name]:
+			f.does = "rules and defaults of objects, as kube-apiserver has them"
 		}
 		all[name] = f
 	}

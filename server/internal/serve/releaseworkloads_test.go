@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -74,6 +75,47 @@ func TestReleaseFlowControl(t *testing.T) {
 		got.Expect(t, http.StatusOK, "")
 		if lent := got.Field(t, "spec.limited.lendablePercent"); (lent != nil) != (release != "1.25") {
 			t.Errorf("%s: workload-low lends %v percent", release, lent)
+		}
+	}
+}
+
+// TestReleaseEvictions: an evicted pod that waits for its node says why it ends, in releases that say so.
+func TestReleaseEvictions(t *testing.T) {
+	const path = "/api/v1/namespaces/default/pods"
+	for release, reason := range map[string]any{"1.25": nil, "1.31": "EvictionByEvictionAPI", "1.36": "EvictionByEvictionAPI"} {
+		h := harness.Start(t, emulating(release))
+		h.Post(path, `{"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`).Expect(t, http.StatusCreated, "")
+		eviction := `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}`
+		h.Post(path+"/p/eviction?dryRun=All", eviction).Expect(t, http.StatusCreated, "")
+		if got := h.Get(path+"/p").Field(t, "status.conditions"); got != nil {
+			t.Errorf("%s: a dry run leaves the conditions %v", release, got)
+		}
+		h.Post(path+"/p/eviction", eviction).Expect(t, http.StatusCreated, "")
+		pod := h.Get(path + "/p")
+		var got any
+		if pod.Field(t, "status.conditions") != nil {
+			got = pod.Field(t, "status.conditions.0.reason")
+		}
+		if pod.Field(t, "metadata.deletionTimestamp") == nil || got != reason {
+			t.Errorf("%s: the evicted pod says %v: %s", release, got, pod.Body)
+		}
+	}
+}
+
+// TestReleaseSingulars: discovery names resources in the singular from 1.27 on.
+func TestReleaseSingulars(t *testing.T) {
+	for release, want := range map[string]string{"1.25": "", "1.26": "", "1.27": "pod"} {
+		h := harness.Start(t, emulating(release))
+		var list struct {
+			Resources []struct{ Name, SingularName string }
+		}
+		if err := json.Unmarshal(h.Get("/api/v1").Body, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.Resources {
+			if r.Name == "pods" && r.SingularName != want {
+				t.Errorf("%s: one of the pods is %q, expected %q", release, r.SingularName, want)
+			}
 		}
 	}
 }
