@@ -98,7 +98,7 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"endpoint":          d.endpoint(&res.Endpoint),
 		"action":            d.action(&res.Action, res.GV),
 		"role":              d.text(&res.Role),
-		"gate":              d.text(&res.Gate),
+		"featureGate":       d.text(&res.Gate),
 		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
 		"dependents": d.text(&res.Dependents), "orphanWarning": d.text(&res.OrphanWarning),
 		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate),

@@ -128,7 +128,7 @@ type Resource struct {
 	Verbs               []string // sorted
 	NameFormat          string
 	HasStatus           bool
-	Gate                string // gate: the feature without which the resource is not served
+	Gate                string // featureGate: the feature without which the resource is not served
 	HasGeneration       bool
 	Endpoint            api.Endpoint // of an operation, which keeps no objects
 	Action              *Action      // of an operation that the module's own code performs; nil for others
