@@ -6,39 +6,40 @@ import "github.com/capstan-dev/capstan/internal/api"
 
 // The types of catalog rows and their constants.
 type (
-	Verbs         = api.Verbs
-	GroupVersion  = api.GroupVersion
-	Resource      = api.Resource
-	Column        = api.Column
+	API           = api.API
 	CellFunc      = api.CellFunc
-	Selectable    = api.Selectable
-	Subresource   = api.Subresource
-	ScalePaths    = api.ScalePaths
-	Deprecation   = api.Deprecation
-	Hooks         = api.Hooks
-	Role          = api.Role
-	Dependents    = api.Dependents
-	Grace         = api.Grace
 	Check         = api.Check
-	Writing       = api.Writing
 	Checking      = api.Checking
-	Deletion      = api.Deletion
+	Column        = api.Column
 	Conversion    = api.Conversion
 	Converter     = api.Converter
-	Plan          = api.Plan
 	Copy          = api.Copy
-	API           = api.API
-	Documents     = api.Documents
+	Deletion      = api.Deletion
+	Dependents    = api.Dependents
+	Deprecation   = api.Deprecation
 	Document      = api.Document
-	Packed        = api.Packed
+	Documents     = api.Documents
+	Edition       = api.Edition
 	Endpoint      = api.Endpoint
 	FieldError    = api.FieldError
+	Grace         = api.Grace
 	GroupResource = api.GroupResource
-	Relations     = api.Relations
-	Release       = api.Release
+	GroupVersion  = api.GroupVersion
+	Hooks         = api.Hooks
+	Packed        = api.Packed
+	Plan          = api.Plan
 	ReadKind      = api.ReadKind
 	Reference     = api.Reference
-	Edition       = api.Edition
+	Relations     = api.Relations
+	Release       = api.Release
+	Resource      = api.Resource
+	Role          = api.Role
+	ScalePaths    = api.ScalePaths
+	Selectable    = api.Selectable
+	Subresource   = api.Subresource
+	Verbs         = api.Verbs
+	View          = api.View
+	Writing       = api.Writing
 )
 
 const (
