@@ -28,6 +28,7 @@ type Changes struct {
 type Edition struct {
 	Release string
 	history *History
+	at      int                      // of Release among all
 	tables  map[string]*schema.Table // by folder; nil in the usual release
 }
 
@@ -43,7 +44,7 @@ func (h *History) Check(release string) error {
 // that only other releases have. Errors are those of Check.
 func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, error) {
 	if release == "" || release == h.Usual {
-		return &Edition{Release: h.Usual, history: h}, nil
+		return &Edition{Release: h.Usual, history: h, at: slices.Index(h.All, h.Usual)}, nil
 	}
 	if err := h.Check(release); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (h *History) At(release string, usual map[string]*schema.Table) (*Edition, 
 	if err != nil {
 		return nil, err
 	}
-	e := &Edition{Release: release, history: h, tables: map[string]*schema.Table{}}
+	e := &Edition{Release: release, history: h, at: slices.Index(h.All, release), tables: map[string]*schema.Table{}}
 	for dir, table := range usual {
 		if e.tables[dir], err = schema.ParseTable(table.Group, table.Version, texts[dir]); err != nil {
 			return nil, err
@@ -96,13 +97,13 @@ func (e *Edition) Table(dir string, usual *schema.Table) *schema.Table {
 
 // In reports whether the release is one from first to last.
 func (e *Edition) In(first, last string) bool {
-	at := slices.Index(e.history.All, e.Release)
-	return slices.Index(e.history.All, first) <= at && at <= slices.Index(e.history.All, last)
+	return e.Since(first) && e.at <= slices.Index(e.history.All, last)
 }
 
-// Since reports whether the release is a named one or a later one.
+// Since reports whether the release is a named one or a later one. Nil stands for the oldest release. Rules of objects ask in
+// every write, so that in the oldest release the answer costs one comparison.
 func (e *Edition) Since(release string) bool {
-	return e.In(release, e.history.All[len(e.history.All)-1])
+	return e != nil && slices.Contains(e.history.All[:e.at+1], release)
 }
 
 // Documents are the published documents of the release, made of those of the usual one; these in an error.

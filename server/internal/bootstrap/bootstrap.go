@@ -50,16 +50,16 @@ type Releases struct {
 	Until string `yaml:"until"` // the first one without it; "" for none
 }
 
-// has reports whether a release is one of them; without since it is the first one.
+// has reports whether a release is one of them.
 func (r Releases) has(since func(release string) bool) bool {
-	return (r.Since == "" || since != nil && since(r.Since)) && (r.Until == "" || since == nil || !since(r.Until))
+	return (r.Since == "" || since(r.Since)) && (r.Until == "" || !since(r.Until))
 }
 
 // versionIn is the version of the objects in a release.
 func (l *list) versionIn(since func(release string) bool) string {
 	version := l.APIVersion
 	for _, release := range slices.Sorted(maps.Keys(l.Later)) {
-		if since != nil && since(release) {
+		if since(release) {
 			version = l.Later[release]
 		}
 	}
@@ -69,6 +69,9 @@ func (l *list) versionIn(since func(release string) bool) string {
 // Objects returns all objects of a release, of which since reports whether it is a named one or a later one. Nil: the first one. Those that
 // others refer to come first. An error names the wrong file.
 func Objects(groupSuffix, labelDomain string, since func(release string) bool) ([]Object, error) {
+	if since == nil {
+		since = func(string) bool { return false }
+	}
 	profile := strings.NewReplacer("<groupSuffix>", groupSuffix, "<labelDomain>", labelDomain)
 	var all []Object
 	for _, name := range []string{"priorityclasses.yaml", "prioritylevels.yaml", "flowschemas.yaml", "clusterroles.yaml", "controllerroles.yaml", "roles.yaml",

@@ -98,9 +98,14 @@ func (x *Endpoints) assign(pods *catalog.Row, pod, binding document.Value) error
 	if x.features.On("ClearingNominatedNodeNameAfterBinding") {
 		pod.SetObject("status").Remove("nominatedNodeName")
 	}
-	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), x.objects.Now())
+	x.setPodCondition(pod, api.Condition{Type: "PodScheduled", Status: "True"})
+	return nil
+}
+
+// setPodCondition writes a condition into the status of a pod. Nobody has probed it.
+func (x *Endpoints) setPodCondition(pod document.Value, c api.Condition) {
+	condition := c.Set(pod.SetObject("status").SetArray("conditions"), x.objects.Now())
 	if !condition.Get("lastProbeTime").Exists() {
 		condition.SetNull("lastProbeTime")
 	}
-	return nil
 }

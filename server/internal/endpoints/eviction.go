@@ -101,11 +101,7 @@ func (x *Endpoints) markEvicted(ctx context.Context, ref objects.Ref, pod docume
 			opts.Revision != nil && !document.Equal(now.At("metadata", "resourceVersion"), meta.Get("resourceVersion")) {
 			return api.Conflict(ref.Row.GroupResource(), ref.Name, "the pod has changed since the eviction looked at it; try again")
 		}
-		evicted := api.Condition{Type: "DisruptionTarget", Status: "True", Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"}
-		condition := evicted.Set(now.SetObject("status").SetArray("conditions"), x.objects.Now())
-		if !condition.Get("lastProbeTime").Exists() {
-			condition.SetNull("lastProbeTime")
-		}
+		x.setPodCondition(now, api.Condition{Type: "DisruptionTarget", Status: "True", Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"})
 		return nil
 	})})
 	if err == nil && opts.Revision != nil {

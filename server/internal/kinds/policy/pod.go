@@ -244,6 +244,11 @@ func (p Policy) qosClass(spec document.Value) string {
 			}
 		}
 	}
+	return qosName(any, guaranteed)
+}
+
+// qosName is the class of a pod that names any resources, or none, and that is guaranteed them, or not.
+func qosName(any, guaranteed bool) string {
 	switch {
 	case !any:
 		return "BestEffort"

@@ -94,11 +94,5 @@ func qosOf(resources document.Value) string {
 		any = any || !isZero(request) || !isZero(limit)
 		guaranteed = guaranteed && isZero(request) == isZero(limit) && (isZero(request) || compare(request, limit) == 0)
 	}
-	switch {
-	case !any:
-		return "BestEffort"
-	case guaranteed:
-		return "Guaranteed"
-	}
-	return "Burstable"
+	return qosName(any, guaranteed)
 }

@@ -34,7 +34,7 @@ type Policy struct {
 func (p Policy) on(feature string) bool { return p.Features != nil && p.Features(feature) }
 
 // since reports whether the rules are those of a release, like "1.28", or of a later one.
-func (p Policy) since(release string) bool { return p.Edition != nil && p.Edition.Since(release) }
+func (p Policy) since(release string) bool { return p.Edition.Since(release) }
 
 // now is the current time as objects have it.
 func (p Policy) now() string { return p.Now().UTC().Format(time.RFC3339) }
