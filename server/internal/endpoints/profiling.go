@@ -21,6 +21,9 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosi
 		case step == "pprof" && profiles && strings.HasPrefix(rest, "pprof/"):
 			return request.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *request.Request) error {
 				r.Begun(http.StatusOK)
+				if name == "profile" {
+					defer x.env.Profile()()
+				}
 				profile(name)(r.Writer, r.HTTP)
 				return nil
 			}}

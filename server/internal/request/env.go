@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/audit"
@@ -66,6 +67,7 @@ type Env struct {
 	metrics      *metrics.Metrics
 	sweeper      *conns.Sweeper
 	decodeLimits document.Limits
+	profiles     atomic.Int32 // of the CPU that are being taken
 
 	// Intake counts the requests under way.
 	Intake Intake
@@ -110,6 +112,7 @@ func (env *Env) End(r *Request) {
 	if r.taken {
 		env.Intake.done()
 	}
+	r.unlabel()
 }
 
 // Panicked notes a panic while a request was handled.

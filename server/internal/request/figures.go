@@ -14,6 +14,7 @@ func (env *Env) Count(r *Request) {
 	if r.lasts = r.LongRunning(); r.lasts {
 		env.metrics.BeginLongRunning(&r.figures)
 	}
+	env.label(r)
 }
 
 // counted notes that a request has been answered, in the time that it took.

@@ -153,6 +153,7 @@ type Request struct {
 	Status   int         // as written; 0 before
 	Bytes    int64       // of the body, as written
 	lasts    bool        // it is counted among the long-running ones
+	labelled bool        // its samples in a profile have labels
 	figures  metrics.Key // zero before authorization
 	trail    *trail      // its audit events; nil for none
 	Rest     func()      // what remains of the answer when the verb has returned; nil for none

@@ -2,8 +2,10 @@ package serve_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -240,6 +242,29 @@ func TestProfiles(t *testing.T) {
 	}
 	off := harness.Start(t, func(c *server.Config) { c.DisableProfiling = true })
 	off.Get("/debug/pprof/cmdline").Expect(t, 404, "")
+}
+
+// TestProfilesNameRequests: the samples of a profile say whose requests they are of.
+func TestProfilesNameRequests(t *testing.T) {
+	h := harness.Start(t, nil)
+	ended := make(chan []byte, 1)
+	go func() { ended <- h.Get("/debug/pprof/profile?seconds=1").Body }()
+	for n := 0; ; n++ {
+		h.Post(harness.ConfigMaps, harness.ConfigMap(fmt.Sprint("c", n), "{}")).Expect(t, 201, "")
+		select {
+		case packed := <-ended:
+			r, err := gzip.NewReader(bytes.NewReader(packed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(r)
+			if err != nil || !bytes.Contains(text, []byte("POST configmaps")) {
+				t.Errorf("a profile of %d creates lacks their label (%v)", n, err)
+			}
+			return
+		default:
+		}
+	}
 }
 
 // TestDeleteOptionsVersions: clients write the options in the version of the deleted
