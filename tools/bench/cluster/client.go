@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// client is the administrator's.
+type client struct{ http http.Client }
+
+func newClient() *client {
+	// The server's certificate is its own, and the connection does not leave the namespace.
+	return &client{http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
+}
+
+// do sends a request, and returns the body of its answer. An answer below 200 or above 299 is an error.
+func (c *client) do(ctx context.Context, method, url, media, body string) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Authorization", "Bearer "+token)
+	if media != "" {
+		q.Header.Set("Content-Type", media)
+	}
+	answer, err := c.http.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }() // was read
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s: %s: %.300s", method, url, answer.Status, text)
+	}
+	return text, err
+}
+
+// await asks again every interval until the condition holds.
+func await(ctx context.Context, interval time.Duration, holds func() (bool, error)) error {
+	for t := time.NewTicker(interval); ; {
+		if done, err := holds(); done || err != nil {
+			t.Stop()
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// ready waits for the server.
+func (c *client) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return await(ctx, 50*time.Millisecond, func() (bool, error) {
+		_, err := c.do(ctx, http.MethodGet, address+"/readyz", "", "")
+		return err == nil, nil
+	})
+}
+
+// deployment has the fields that a phase waits for.
+type deployment struct {
+	Metadata struct {
+		Generation int `json:"generation"`
+	} `json:"metadata"`
+	Status struct {
+		Observed int `json:"observedGeneration"`
+		Replicas int `json:"replicas"`
+		Updated  int `json:"updatedReplicas"`
+		Ready    int `json:"readyReplicas"`
+	} `json:"status"`
+}
+
+const (
+	deploymentURL = address + "/apis/apps/v1/namespaces/default/deployments/d"
+	podsURL       = address + "/api/v1/namespaces/default/pods"
+)
+
+// scale applies the deployment with a number of pods and a version, and waits until all are ready.
+func (c *client) scale(ctx context.Context, pods, version int) error {
+	body := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"default"},"spec":{"replicas":%d,
+"strategy":{"rollingUpdate":{"maxSurge":"10%%","maxUnavailable":"10%%"}},"selector":{"matchLabels":{"app":"d"}},"template":{"metadata":{"labels":{"app":"d","v":"%d"}},
+"spec":{"containers":[{"name":"c","image":"i:%[2]d","resources":{"requests":{"cpu":"10m"}}}]}}}}`, pods, version)
+	if _, err := c.do(ctx, http.MethodPatch, deploymentURL+"?fieldManager=cluster&force=true", "application/apply-patch+yaml", body); err != nil {
+		return err
+	}
+	return await(ctx, 500*time.Millisecond, func() (bool, error) {
+		text, err := c.do(ctx, http.MethodGet, deploymentURL, "", "")
+		if err != nil {
+			return false, err
+		}
+		var d deployment
+		if err := json.Unmarshal(text, &d); err != nil {
+			return false, err
+		}
+		s := d.Status
+		return s.Observed == d.Metadata.Generation && s.Replicas == pods && s.Updated == pods && s.Ready == pods, nil
+	})
+}
+
+// emptied waits until no pod is left.
+func (c *client) emptied(ctx context.Context) error {
+	return await(ctx, 500*time.Millisecond, func() (bool, error) {
+		text, err := c.do(ctx, http.MethodGet, podsURL+"?limit=1", "", "")
+		return err == nil && !bytes.Contains(text, []byte(`"uid"`)), err
+	})
+}
+
+// series are the values of one metric, by its labels as they are written.
+type series map[string]float64
+
+// scrape reads a metric of a process.
+func (c *client) scrape(ctx context.Context, url, metric string) (series, error) {
+	text, err := c.do(ctx, http.MethodGet, url+"/metrics", "", "")
+	if err != nil {
+		return nil, err
+	}
+	found := series{}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		rest, ok := strings.CutPrefix(lines.Text(), metric+"{")
+		labels, value, whole := strings.Cut(rest, "} ")
+		if !ok || !whole {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s%s: %w", metric, labels, err)
+		}
+		found[labels] += n
+	}
+	return found, nil
+}
+
+// label is the value of a label; "" for none.
+func label(labels, name string) string {
+	_, rest, _ := strings.Cut(","+labels, ","+name+`="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}
