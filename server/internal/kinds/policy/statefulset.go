@@ -157,7 +157,7 @@ func inCopy(v document.Value, prefix string, check func(document.Value) []schema
 	defer d.Release()
 	found := document.OrderCauses(d.Root(), check(d.Root()))
 	for i := range found {
-		found[i].Field = prefix + "." + found[i].Field
+		found[i].Field, found[i].Place, found[i].Hides = prefix+"."+found[i].Field, prefix, ""
 	}
 	return found
 }
