@@ -23,7 +23,8 @@ func TestReleaseTopologyLabels(t *testing.T) {
 		disabled bool // the plug-in is turned off
 		want     any
 	}{{"1.32", false, false, nil}, {"1.33", false, false, nil}, {"1.33", true, false, "z"}, {"1.35", false, false, "z"}, {"1.36", false, false, "z"}, {"1.36", false, true, nil}} {
-		h := harness.Start(t, emulating(c.release), func(cfg *server.Config) {
+		h := harness.Start(t, func(cfg *server.Config) {
+			emulating(c.release)(cfg)
 			if c.gate {
 				cfg.FeatureGates = []string{"PodTopologyLabelsAdmission=true"}
 			}

@@ -279,7 +279,7 @@ func (p Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 		return c.Causes
 	case old.Exists():
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
-		p.podUpdate(&c, spec, old.Get("spec"))
+		p.podUpdate(&c, spec, old.Get("spec"), pod.Get("status"))
 		return c.Causes
 	}
 	if node := spec.Get("nodeName"); !isEmpty(node) && !isEmpty(spec.Get("schedulingGates")) {
