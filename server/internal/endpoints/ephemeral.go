@@ -68,7 +68,7 @@ func (x *Endpoints) writeEphemeral(r *request.Request, opts objects.Options, wan
 	return x.verbs.RespondWritten(r, out, err)
 }
 
-// ownEphemeral records, from 1.33 on, that the sender owns what the sent pod changes, also what is not stored.
+// ownEphemeral records, from 1.33 on, the sender as the owner of all changes of the sent pod, also of those that are not stored.
 func (x *Endpoints) ownEphemeral(r *request.Request, e *objects.Evaluation, pod, sent document.Value, opts objects.Options) error {
 	if err := x.objects.Own(r.Context, r.Target.Ref, e.Was, sent, opts); err != nil {
 		return err

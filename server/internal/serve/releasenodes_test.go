@@ -91,7 +91,10 @@ func TestReleaseHeldAmounts(t *testing.T) {
 		{"1.36", "", "3"},
 		{"1.36", `,"conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}]`, "3"},
 	} {
-		h := harness.Start(t, emulating(c.release))
+		h := harness.Start(t, func(cfg *server.Config) {
+			emulating(c.release)(cfg)
+			cfg.Controllers = []string{"resourcequota"}
+		})
 		const quotas = "/api/v1/namespaces/default/resourcequotas"
 		h.Post(releasePods, `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}`).Expect(t, http.StatusCreated, "")
 		h.Merge(releasePods+"/p/status", fmt.Sprintf(report, c.more)).Expect(t, http.StatusOK, "")

@@ -69,7 +69,7 @@ func TestReleaseEphemeralOwners(t *testing.T) {
 	}
 }
 
-// TestReleasePodFields: where causes name an address, and what is left of a hook whose only field is behind a gate that is off.
+// TestReleasePodFields: where causes name an address, and the rest of a hook whose only field is behind a gate that is off.
 func TestReleasePodFields(t *testing.T) {
 	for release, want := range map[string]string{"1.29": "spec.hostAliases.ip Invalid", "1.30": "spec.hostAliases[0].ip Invalid"} {
 		h := harness.Start(t, emulating(release))
