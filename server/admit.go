@@ -66,7 +66,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 	s.closeLater(hooks.Close)
 	var all admitting
 	if all.quotas, err = quota.Open(ctx, quota.Config{LimitedResources: config.Settings.LimitedResources, Store: s.store, Catalog: s.catalog, Clock: s.cfg.Clock,
-		Log: s.log}); err != nil {
+		Log: s.log, Since: s.edition.Since, Resizes: s.features.On("InPlacePodVerticalScaling")}); err != nil {
 		return nil, err
 	}
 	s.closeLater(all.quotas.Close)
@@ -77,6 +77,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 	s.closeLater(all.policies.Close)
 	config.Webhooks, config.Policies, config.Quotas, config.Metrics, config.Timings = hooks, all.policies, all.quotas, s.metrics.PodSecurity, s.metrics.Admission
 	config.Since = s.edition.Since
+	config.TopologyLabels = s.features.On("PodTopologyLabelsAdmission")
 	config.RemoteRights = slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook)
 	all.chain = admission.New(&admissionView{reader, kept, rights, s.catalog}, config)
 	if s.cfg.Seams.WrapAdmission != nil {

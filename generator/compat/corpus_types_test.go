@@ -128,6 +128,7 @@ var typeRows = []row{
 	since("a member may be set", "", order, "Number of the card., type", "Number of the card., readOnly: true, type", "Number of the card., type"),
 	change("a member is deprecated", "", order, "Number of the card., type", "Number of the card., deprecated: true, type"),
 	change("a member is behind a gate", "W:field-gated", order, "Number of the card., type", "Number of the card., x-cluster-feature-gate: Rush, type"),
+	change("an object goes with a gated member", "W:field-gated", order, "x-cluster-feature-gate: Rush", "x-cluster-feature-gate: Rush, x-cluster-gate-holder: true"),
 	change("a member is behind a gate that is off", "E:field-gated-off", order, "Number of the card., type", "Number of the card., x-cluster-feature-gate: Slow, type"),
 	change("a member is behind another gate that is off", "E:field-gated-off", order, "x-cluster-feature-gate: Rush", "x-cluster-feature-gate: Slow"),
 	change("a member is free of its gate", "", order, ", x-cluster-feature-gate: Rush", ""),

@@ -168,7 +168,7 @@ func (c *comparison) switches(u use, path string, old, now *model.Resource) {
 			find("resource-annotation-hidden", "hides the annotation %s in tables and metadata", name)
 		}
 	}
-	for _, h := range []string{"create", "update", "status", "validate", "check", "checkDelete", "warn"} {
+	for _, h := range []string{"create", "update", "status", "validate", "validateParts", "check", "checkDelete", "warn"} {
 		refuses := h == "validate" || strings.HasPrefix(h, "check")
 		if was, is := slices.Contains(old.Hooks, h), slices.Contains(now.Hooks, h); was != is && (is || !refuses) && h != "warn" {
 			find("resource-hook-changed", "has other hand-written rules: the hook %s", h)

@@ -52,28 +52,29 @@ type usage struct {
 // member is a member of an object.
 type member struct {
 	usage
-	name      string
-	pos       schema.Position
-	number    int
-	outer     int
-	required  bool // objects without it are refused
-	published bool // as required
-	nonzero   bool
-	presence  string // implicit, explicit, always
-	null      bool
-	defaulted bool
-	def       string // canonical JSON with all inner defaults; "" for none
-	when      string // the default's condition
-	immutable bool
-	gate      string
-	gateValue string
-	ungated   bool
-	unchecked bool
-	readOnly  bool
-	writeOnly bool
-	patch     []string // sorted
-	mergeKey  string
-	renamed   []string // its names in other versions
+	name       string
+	pos        schema.Position
+	number     int
+	outer      int
+	required   bool // objects without it are refused
+	published  bool // as required
+	nonzero    bool
+	presence   string // implicit, explicit, always
+	null       bool
+	defaulted  bool
+	def        string // canonical JSON with all inner defaults; "" for none
+	when       string // the default's condition
+	immutable  bool
+	gate       string
+	gateValue  string
+	gateHolder bool // of an object that goes with the field
+	ungated    bool
+	unchecked  bool
+	readOnly   bool
+	writeOnly  bool
+	patch      []string // sorted
+	mergeKey   string
+	renamed    []string // its names in other versions
 }
 
 // builder makes shapes of schemas in documents.
@@ -146,7 +147,7 @@ func (b *builder) member(of *schema.Schema, p *schema.Property, in *model.Type) 
 	s := p.Schema
 	m := &member{usage: *b.usage(s, in), name: p.Name, pos: p.Pos, number: s.Binary, outer: s.BinaryOuter,
 		published: of.Publishes(p.Name), nonzero: s.Missing == "nonzero", presence: presenceOf(of, p), null: s.Null,
-		readOnly: s.ReadOnly, writeOnly: s.WriteOnly, immutable: s.Immutable, gate: s.FeatureGate, gateValue: s.GateValue, ungated: s.Ungated,
+		readOnly: s.ReadOnly, writeOnly: s.WriteOnly, immutable: s.Immutable, gate: s.FeatureGate, gateValue: s.GateValue, gateHolder: s.GateHolder, ungated: s.Ungated,
 		unchecked: s.Validate != nil && !*s.Validate,
 		patch:     slices.Compact(slices.Sorted(slices.Values(s.PatchStrategy))), mergeKey: s.PatchMergeKey, def: string(s.Default), defaulted: s.Default != nil,
 		renamed: s.RenamedFrom}

@@ -255,6 +255,9 @@ func (c *comparison) wireMember(u use, old, now *member, path string) {
 	if now.gate != "" && old.gateValue != now.gateValue {
 		find("field-gated", "has another value without the feature gate %s", now.gate)
 	}
+	if now.gate != "" && now.gateHolder && !old.gateHolder {
+		find("field-gated", "takes an object that holds nothing else with it without the feature gate %s", now.gate)
+	}
 	if old.ungated && !now.ungated {
 		find("field-gated", "loses what is behind gates")
 	}

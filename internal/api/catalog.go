@@ -282,6 +282,8 @@ type Hooks struct {
 	ValidateResize func(obj, old document.Value) []FieldError
 	// Validate returns all mistakes. old is the zero Value on create.
 	Validate func(obj, old document.Value) []FieldError
+	// ValidateParts returns the mistakes of parts that the rules of their types judge in another form than that of the object.
+	ValidateParts func(obj, old document.Value, rules *document.Hooks) []FieldError
 	// Check returns the mistakes of a valid object that show next to other objects. old is the zero
 	// Value on create.
 	Check func(view View, obj, old document.Value) []FieldError

@@ -49,6 +49,9 @@ func (g *Gated) Drop(obj, old Value) {
 			in.SetString(f.Name, f.More.GateValue)
 		default:
 			in.Remove(f.Name)
+			if f.More.GateHolder {
+				in.dropEmpty()
+			}
 		}
 	})
 }
@@ -61,4 +64,16 @@ func (g *Gated) each(v Value, visit func(in Value, f *schema.Field)) {
 			visit(in, f)
 		}
 	})
+}
+
+// dropEmpty removes an object without members from the object that holds it, and so on outwards.
+func (v Value) dropEmpty() {
+	for v.Kind() == Object && v.IsNothing() {
+		holder := Value{v.d, v.d.nodes[v.n].parent}
+		if holder.n == 0 || holder.Kind() != Object {
+			return
+		}
+		holder.Remove(v.d.name(v.n))
+		v = holder
+	}
 }

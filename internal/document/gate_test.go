@@ -9,6 +9,13 @@ type Root
   items []Item
   map map:Item
   status Status
+  hooks Hooks
+type Hooks
+  end Hook
+  signal string gate=Signal holder
+type Hook
+  sleep string gate=Sleep holder
+  run string
 type Item
   two string gate=Two
   kept string
@@ -23,6 +30,9 @@ func TestGated(t *testing.T) {
 		{"on", "One", `{"one":"x"}`, ``, `{"one":"x"}`},
 		{"everywhere", "", `{"items":[{"two":"x","kept":"k"},{"two":"y"}],"map":{"a":{"two":"z"}}}`, ``, `{"items":[{"kept":"k"},{}],"map":{"a":{}}}`},
 		{"in use somewhere", "", `{"one":"x","items":[{"two":"x"},{"two":"y"}]}`, `{"map":{"b":{"two":"z"}}}`, `{"items":[{"two":"x"},{"two":"y"}]}`},
+		{"nothing else held", "", `{"items":[{}],"hooks":{"end":{"sleep":"x"},"signal":"x"}}`, ``, `{"items":[{}]}`},
+		{"something else held", "", `{"hooks":{"end":{"sleep":"x","run":"x"},"signal":"x"}}`, ``, `{"hooks":{"end":{"run":"x"}}}`},
+		{"held with another", "Signal", `{"hooks":{"end":{"sleep":"x"},"signal":"x"}}`, ``, `{"hooks":{"signal":"x"}}`},
 		{"value", "", `{"mount":"Unmasked"}`, ``, `{"mount":"Default"}`},
 		{"value not sent", "", `{}`, ``, `{}`},
 		{"value in use", "", `{"mount":"Unmasked"}`, `{"mount":"Unmasked"}`, `{"mount":"Unmasked"}`},

@@ -110,6 +110,10 @@ func (b *tableBuilder) field(name, expr, line string) schema.Field {
 			f.More.Gate, f.More.GateValue, _ = strings.Cut(gate, "=")
 			continue
 		}
+		if word == "holder" { // after its gate
+			f.More.GateHolder = true
+			continue
+		}
 		if when, ok := strings.CutPrefix(word, "when="); ok { // of a default: when=type=a|b
 			name, values, _ := strings.Cut(when, "=")
 			f.More = &schema.More{When: name, WhenIs: strings.Split(values, "|")}

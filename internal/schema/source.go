@@ -98,6 +98,7 @@ type Schema struct {
 	AsSent      bool   // x-cluster-as-sent: members are explicit, and missing if they are not sent
 	FeatureGate string // x-cluster-feature-gate
 	GateValue   string // x-cluster-gate-value, with it
+	GateHolder  bool   // x-cluster-gate-holder
 	Ungated     bool   // x-cluster-feature-gates: false
 
 	RequiredPublished []string // x-cluster-required-published: published as required, not refused without

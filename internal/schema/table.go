@@ -186,14 +186,15 @@ const (
 // More holds properties that few fields have; they are kept apart so that walks over
 // objects touch less memory.
 type More struct {
-	Outer     uint32 // number of the embedded message that holds Number in the binary form, after those around it (OuterBits); 0: the object's own message
-	PatchKey  string // merge key of PatchMerge lists; "" for scalars
-	Gate      string // the feature without which the field is dropped; "" for none
-	GateValue string // the value that replaces a sent one without the feature; "" to drop the field
-	Ungated   bool   // fields below are there without their features
-	Outdated  bool   // deprecated: authors of a write that has it are warned
-	CauseName string // name in causes, if different; after "/" a whole path
-	CauseList bool   // causes about an element name the list, or leave out its index
+	Outer      uint32 // number of the embedded message that holds Number in the binary form, after those around it (OuterBits); 0: the object's own message
+	PatchKey   string // merge key of PatchMerge lists; "" for scalars
+	Gate       string // the feature without which the field is dropped; "" for none
+	GateValue  string // the value that replaces a sent one without the feature; "" to drop the field
+	GateHolder bool   // objects that hold nothing but the field are dropped with it
+	Ungated    bool   // fields below are there without their features
+	Outdated   bool   // deprecated: authors of a write that has it are warned
+	CauseName  string // name in causes, if different; after "/" a whole path
+	CauseList  bool   // causes about an element name the list, or leave out its index
 
 	// When names a member before this one: the default is for objects in which it is one
 	// of WhenIs. Empty: for all.

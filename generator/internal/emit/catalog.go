@@ -109,6 +109,7 @@ type catalogResource struct {
 	Validate     bool
 	Check        bool
 	CheckDelete  bool
+	Parts        bool
 	Warn, Status bool
 	Resize       bool
 	HookName     string // the end of the hooks' names
@@ -153,7 +154,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
 		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
 		r.Status, r.Check, r.CheckDelete = slices.Contains(res.Hooks, "status"), slices.Contains(res.Hooks, "check"), slices.Contains(res.Hooks, "checkDelete")
-		r.Resize = slices.Contains(res.Hooks, "resize")
+		r.Resize, r.Parts = slices.Contains(res.Hooks, "resize"), slices.Contains(res.Hooks, "validateParts")
 		for _, h := range []struct {
 			on             bool
 			verb, sig, doc string
@@ -164,6 +165,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			{r.Resize, "Resize", "(obj, old document.Value)", "keeps of old what a write of resources does not change."},
 			{r.Resize, "ValidateResize", "(obj, old document.Value) []api.FieldError", "finds what a write of resources may not do."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
+			{r.Parts, "ValidateParts", "(obj, old document.Value, rules *document.Hooks) []api.FieldError", "finds the mistakes of parts that are checked in another form."},
 			{r.Check, "Check", "(view api.View, obj, old document.Value) []api.FieldError", "finds what is wrong of a " + res.Kind + " next to others."},
 			{r.CheckDelete, "CheckDelete", "(view api.View, obj document.Value) []api.FieldError", "finds why a " + res.Kind + " may not be deleted."},
 			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},

@@ -193,6 +193,7 @@ func moreLiteral(m *schema.More) string {
 	l.add("PatchKey", strconv.Quote(m.PatchKey), m.PatchKey == "")
 	l.add("Gate", strconv.Quote(m.Gate), m.Gate == "")
 	l.add("GateValue", strconv.Quote(m.GateValue), m.GateValue == "")
+	l.add("GateHolder", "true", !m.GateHolder)
 	l.add("Ungated", "true", !m.Ungated)
 	l.add("Outdated", "true", !m.Outdated)
 	l.add("CauseName", strconv.Quote(m.CauseName), m.CauseName == "")

@@ -30,6 +30,8 @@ func (r *reader) checkPairs(s *schema.Schema) {
 			"put it beside type: object"},
 		{"x-cluster-gate-value", s.GateValue != "" && s.FeatureGate == "", "a value for a gate that is not named", "add x-cluster-feature-gate"},
 		{"x-cluster-gate-value", s.GateValue != "" && s.Type != "string", "a gate's value on something that is not a string", "drop it; the field is then dropped"},
+		{"x-cluster-gate-holder", s.GateHolder && (s.FeatureGate == "" || s.GateValue != ""), "a field that no gate drops takes no object with it",
+			"add x-cluster-feature-gate, without x-cluster-gate-value"},
 		{"x-cluster-unique", s.Unique != nil && s.Type != "array", "x-cluster-unique on something that is not a list", "put it beside items"},
 		{"x-cluster-max-bytes", s.MaxBytes != nil && s.Type != "string" && s.Additional == nil,
 			"x-cluster-max-bytes on something that is neither a string nor a map", "count items with maxItems"},

@@ -99,7 +99,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-lifecycle":               r.readLifecycle(&s.Lifecycle),
 		"x-cluster-validate":                r.optionalBool(&s.Validate),
 		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
-		"x-cluster-gate-value":              r.text(&s.GateValue), "x-cluster-feature-gates": r.not(&s.Ungated),
+		"x-cluster-gate-value":              r.text(&s.GateValue), "x-cluster-feature-gates": r.not(&s.Ungated), "x-cluster-gate-holder": r.boolean(&s.GateHolder),
 		"x-cluster-required-published": r.texts(&s.RequiredPublished), "x-cluster-required-enforced": r.texts(&s.RequiredEnforced),
 		"x-cluster-missing": r.text(&s.Missing),
 		"x-cluster-null":    r.boolean(&s.Null), "x-cluster-as-sent": r.boolean(&s.AsSent),

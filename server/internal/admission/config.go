@@ -24,6 +24,8 @@ type Config struct {
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
 	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
 	Since func(release string) bool
+	// TopologyLabels is set where pods get the labels of their node that say where it is.
+	TopologyLabels bool
 	// RemoteRights is set where rights are decided outside of the server: then any write may
 	// block.
 	RemoteRights bool
@@ -100,6 +102,9 @@ func (c *Config) On(name string) bool { return c.on(find(name)) }
 
 // on reports whether a plug-in runs.
 func (c *Config) on(p *plugin) bool {
+	if p.since != "" && (c.Since == nil || !c.Since(p.since)) {
+		return false
+	}
 	if c.AdmissionControl != nil {
 		return slices.Contains(c.AdmissionControl, p.name)
 	}

@@ -14,9 +14,10 @@ import (
 // whose rule other code keeps.
 type plugin struct {
 	name     string
-	deletes  bool // handles deletes too
-	connects bool // handles connections too
-	optional bool // off unless it is enabled
+	deletes  bool   // handles deletes too
+	connects bool   // handles connections too
+	optional bool   // off unless it is enabled
+	since    string // the release that it came in; "" for the oldest one
 	rule
 }
 
@@ -47,7 +48,7 @@ const (
 	mutatingWebhook = "MutatingAdmissionWebhook"
 )
 
-// plugins are all plug-ins of 1.25, and those of policies, in the order in which they run.
+// plugins are all plug-ins of 1.25, those of policies, and later ones for pods, in the order in which they run.
 var plugins = [...]plugin{
 	{name: "AlwaysAdmit", optional: true},
 	{name: "NamespaceAutoProvision", optional: true}, // objects.Config.ProvidesNamespaces
@@ -79,6 +80,8 @@ var plugins = [...]plugin{
 	{name: "CertificateSubjectRestriction"},
 	{name: "DefaultIngressClass"},
 	{name: "DenyServiceExternalIPs", optional: true},
+	{name: "PodTopologyLabels", since: "1.33"},
+	{name: "PodResizeValidator", since: "1.36"},
 	{name: mutatingPolicy, connects: true},
 	{name: mutatingWebhook, deletes: true, connects: true},
 	{name: "ValidatingAdmissionPolicy", deletes: true, connects: true},
@@ -116,6 +119,8 @@ func rules() map[string]rule {
 		"CertificateSubjectRestriction":        {check: (*Chain).restrictSubject},
 		"DefaultIngressClass":                  {admit: (*Chain).defaultIngressClass, about: []string{"ingresses"}},
 		"DenyServiceExternalIPs":               {check: (*Chain).denyExternalIPs, about: []string{"services"}},
+		"PodTopologyLabels":                    {admit: (*Chain).topologyLabels, about: []string{"pods"}},
+		"PodResizeValidator":                   {check: (*Chain).checkResize, about: []string{"pods"}},
 		mutatingPolicy:                         {admit: (*Chain).applyMutating, waits: (*Chain).awaitsPolicies},
 		mutatingWebhook:                        {admit: (*Chain).askMutating, waits: (*Chain).awaitsWebhooks},
 		"ValidatingAdmissionPolicy":            {check: (*Chain).checkPolicies, waits: (*Chain).awaitsPolicies},

@@ -59,10 +59,22 @@ func (x *Endpoints) writeEphemeral(r *request.Request, opts objects.Options, wan
 				if err != nil {
 					return err
 				}
-				return addEphemeral(e, pod, obj)
+				if err := addEphemeral(e, pod, obj); err != nil || !x.cfg.Since("1.33") {
+					return err
+				}
+				return x.ownEphemeral(r, e, pod, obj, opts)
 			})(e)
 		}})
 	return x.verbs.RespondWritten(r, out, err)
+}
+
+// ownEphemeral records, from 1.33 on, the sender as the owner of all changes of the sent pod, also of those that are not stored.
+func (x *Endpoints) ownEphemeral(r *request.Request, e *objects.Evaluation, pod, sent document.Value, opts objects.Options) error {
+	if err := x.objects.Own(r.Context, r.Target.Ref, e.Was, sent, opts); err != nil {
+		return err
+	}
+	pod.SetObject("metadata").Put("managedFields", sent.At("metadata", "managedFields"))
+	return nil
 }
 
 // addEphemeral copies the ephemeral containers of a sent pod to the stored one.

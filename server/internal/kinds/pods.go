@@ -43,8 +43,8 @@ func HasAmounts(resources document.Value) bool {
 // Amounts are quantities by the names of their resources.
 type Amounts map[string]quantity.Quantity
 
-// amountsOf are the values of a map; other text counts as 0.
-func amountsOf(v document.Value) Amounts {
+// AmountsOf are the values of a map; other text counts as 0.
+func AmountsOf(v document.Value) Amounts {
 	out := Amounts{}
 	for name, q := range v.Members() {
 		out[name], _ = quantity.Parse(q.Text())
@@ -52,7 +52,8 @@ func amountsOf(v document.Value) Amounts {
 	return out
 }
 
-func (a Amounts) add(b Amounts) {
+// Add adds other amounts to these.
+func (a Amounts) Add(b Amounts) {
 	for name, q := range b {
 		a[name] = a[name].Plus(q)
 	}
@@ -69,18 +70,24 @@ func (a Amounts) atLeast(b Amounts) {
 // ContainerAmounts are the requests or the limits of all containers of a pod's spec together: those that run at a time, or
 // what an init container needs next to the sidecars before it, if that is more.
 func ContainerAmounts(spec document.Value, member string) Amounts {
+	return sumOf(spec, member, func(container document.Value) Amounts { return AmountsOf(container.At("resources", member)) })
+}
+
+// sumOf is ContainerAmounts with given amounts of the containers that stay.
+func sumOf(spec document.Value, member string, amounts func(container document.Value) Amounts) Amounts {
 	sum, sidecars, most := Amounts{}, Amounts{}, Amounts{}
 	for _, c := range spec.Get("containers").Elements() {
-		sum.add(amountsOf(c.At("resources", member)))
+		sum.Add(amounts(c))
 	}
 	for _, c := range spec.Get("initContainers").Elements() {
-		own := amountsOf(c.At("resources", member))
+		own := AmountsOf(c.At("resources", member))
 		if c.Get("restartPolicy").Equals("Always") {
-			sum.add(own)
-			sidecars.add(own)
+			own = amounts(c)
+			sum.Add(own)
+			sidecars.Add(own)
 			own = sidecars
 		} else {
-			own.add(sidecars)
+			own.Add(sidecars)
 		}
 		most.atLeast(own)
 	}
@@ -95,11 +102,44 @@ func IsPodLevel(name string) bool {
 
 // PodAmounts are ContainerAmounts, in which the amounts that the pod has as a whole count in place of those of its containers.
 func PodAmounts(spec document.Value, member string) Amounts {
-	sum := ContainerAmounts(spec, member)
-	for name, q := range amountsOf(spec.At("resources", member)) {
+	return ofWhole(ContainerAmounts(spec, member), spec, member)
+}
+
+func ofWhole(sum Amounts, spec document.Value, member string) Amounts {
+	for name, q := range AmountsOf(spec.At("resources", member)) {
 		if IsPodLevel(name) {
 			sum[name] = q
 		}
 	}
 	return sum
+}
+
+// HeldAmounts are PodAmounts of a pod that may be resized: a container counts with the most of what it asks for, what its node has
+// allocated, and what it has, as far as the status reports them. since names the release.
+func HeldAmounts(pod document.Value, member string, since func(release string) bool) Amounts {
+	spec, status := pod.Get("spec"), pod.Get("status")
+	refused := status.Get("resize").Equals("Infeasible")
+	if since("1.33") {
+		refused = status.Get("conditions").ElementBy("type", "PodResizePending").Get("reason").Equals("Infeasible")
+	}
+	held := func(container document.Value) Amounts {
+		own := AmountsOf(container.At("resources", member))
+		name := container.Get("name").Text()
+		report := status.Get("containerStatuses").ElementBy("name", name)
+		if !report.Exists() {
+			report = status.Get("initContainerStatuses").ElementBy("name", name)
+		}
+		if has := report.Get("resources"); !has.Exists() || has.IsNull() {
+			return own
+		}
+		if refused {
+			own = Amounts{} // and never given
+		}
+		own.atLeast(AmountsOf(report.At("resources", member)))
+		if member == "requests" && since("1.33") {
+			own.atLeast(AmountsOf(report.Get("allocatedResources")))
+		}
+		return own
+	}
+	return ofWhole(sumOf(spec, member, held), spec, member)
 }

@@ -17,6 +17,10 @@ func (t *Ref) check() check {
 		return nil
 	case t.Does() == api.EndpointResize:
 		return hooks.ValidateResize
+	case hooks.ValidateParts != nil:
+		return func(obj, old document.Value) []schema.Cause {
+			return append(hooks.Validate(obj, old), hooks.ValidateParts(obj, old, &t.Row.GV.Validation)...)
+		}
 	default:
 		return hooks.Validate
 	}

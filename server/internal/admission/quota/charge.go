@@ -128,7 +128,7 @@ func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	if r.Subresource != "" && !resizes(r) || r.OtherKind || !r.Resource.Namespaced || uncounted(of) {
 		return nil
 	}
-	if r.Operation == admission.Update && !changes(of) && !resizes(r) {
+	if r.Operation == admission.Update && !changes(of) && !resizes(r) && !q.ends(r) {
 		return nil
 	}
 	all, _ := q.of(r.Namespace)
@@ -144,8 +144,13 @@ func (q *Quotas) Charge(_ context.Context, r *admission.Request) error {
 	return nil
 }
 
-// changes reports whether an update may add to quotas. A pod that enters another scope is
-// counted there by the next recalculation, as in 1.25.
+// ends reports whether an update makes a pod one that ends by itself, or no longer, so that other quotas count it. Until 1.32 the next
+// recalculation counts it there.
+func (q *Quotas) ends(r *admission.Request) bool {
+	return isPod(r.Resource.GroupResource()) && q.cfg.Since("1.33") && ends(r.Object.Get("spec")) != ends(r.Old.Get("spec"))
+}
+
+// changes reports whether an update may add to quotas.
 func changes(of api.GroupResource) bool {
 	return of.Group == "" && (of.Resource == "services" || of.Resource == "persistentvolumeclaims")
 }
@@ -170,10 +175,10 @@ func (c *charge) decide(r *admission.Request) error {
 		matching, covered = append(matching, quota), append(covered, bounded...)
 	}
 	now := c.quotas.cfg.Clock()
-	total := usage(c.of, r.Object, now)
+	total := c.quotas.usage(c.of, r.Object, now)
 	more := total
 	if r.Operation == admission.Update {
-		more = total.above(usage(c.of, r.Old, now))
+		more = total.above(c.quotas.usage(c.of, r.Old, now))
 	}
 	adds := len(matching) == 0 && len(more) > 0
 	for _, quota := range matching {

@@ -19,6 +19,10 @@ type Config struct {
 	Catalog          *catalog.Catalog
 	Clock            func() time.Time
 	Log              *slog.Logger
+	// Since reports whether the release of the built-in kinds is a named one or a later one.
+	Since func(release string) bool
+	// Resizes is set where containers are resized while they run.
+	Resizes bool
 }
 
 // Quotas are the limit ranges and resource quotas of the cluster.

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -75,12 +76,12 @@ func isNative(name string) bool {
 }
 
 // usage is the part of an object in all amounts.
-func usage(of api.GroupResource, obj document.Value, now time.Time) amounts {
+func (q *Quotas) usage(of api.GroupResource, obj document.Value, now time.Time) amounts {
 	out := amounts{countName(of): number(1)}
 	switch {
 	case of.Group != "":
 	case of.Resource == "pods" && alive(obj, now):
-		addPod(out, obj.Get("spec"))
+		q.addPod(out, obj)
 	case of.Resource == "services":
 		addService(out, obj.Get("spec"))
 	case of.Resource == "persistentvolumeclaims":
@@ -104,11 +105,20 @@ func alive(pod document.Value, now time.Time) bool {
 	return err != nil || !graceful || !now.After(end.Add(time.Duration(grace)*time.Second))
 }
 
-// addPod adds what a pod has: by itself, by its containers, and the overhead.
-func addPod(out amounts, spec document.Value) {
-	requests, limits := amounts(kinds.PodAmounts(spec, "requests")), amounts(kinds.PodAmounts(spec, "limits"))
-	overhead := readAmounts(spec.Get("overhead"))
+// addPod adds what a pod has: by itself, by its containers, and the overhead, from 1.27 on only next to limits that there are.
+func (q *Quotas) addPod(out amounts, pod document.Value) {
+	all := func(member string) amounts {
+		if q.cfg.Resizes && q.cfg.Since("1.32") {
+			return amounts(kinds.HeldAmounts(pod, member, q.cfg.Since))
+		}
+		return amounts(kinds.PodAmounts(pod.Get("spec"), member))
+	}
+	requests, limits := all("requests"), all("limits")
+	overhead := readAmounts(pod.At("spec", "overhead"))
 	requests.add(overhead)
+	if q.cfg.Since("1.27") {
+		maps.DeleteFunc(overhead, func(name string, _ quantity.Quantity) bool { return limits[name].Sign() == 0 })
+	}
 	limits.add(overhead)
 	out["pods"] = number(1)
 	for name, q := range named(requests, limits) {

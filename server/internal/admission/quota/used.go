@@ -108,7 +108,7 @@ func (q *Quotas) count(ctx context.Context, view store.Reader, row *catalog.Row,
 		}
 		defer doc.Release()
 		if obj := doc.Root(); inAll(of, scopes, obj) {
-			bounded.add(usage(of, obj, now).only(names))
+			bounded.add(q.usage(of, obj, now).only(names))
 		}
 		return true
 	})

@@ -108,21 +108,18 @@ func (c *causes) appArmorAgrees(annotations, spec document.Value) {
 	}
 }
 
-// appArmorOfTemplate warns of annotations for pods whose containers have no such field.
-func (w *warnings) appArmorOfTemplate(template document.Value) {
-	annotations, spec := template.At("metadata", "annotations"), template.Get("spec")
-	ofPod := spec.At("securityContext", profileMember)
-	for container := range containersIn(spec, podContainers[:]...) {
-		name := appArmor + container.Get("name").Text()
-		annotation := annotations.Get(name)
-		if !annotation.Exists() || isSet(container.At("securityContext", profileMember)) {
-			continue
-		}
-		if isSet(ofPod) && profileText(ofPod) == annotation.Text() {
-			continue
-		}
-		w.add(key(annotations, name), appArmorText)
+// appArmorOfTemplate warns of an annotation for a container that has no such field, until 1.33 unless the pod has one, and later unless
+// the pod has the same profile.
+func (w *warnings) appArmorOfTemplate(p Policy, container, annotations, ofPod document.Value) {
+	name := appArmor + container.Get("name").Text()
+	annotation := annotations.Get(name)
+	if !annotation.Exists() || isSet(container.At("securityContext", profileMember)) {
+		return
 	}
+	if isSet(ofPod) && (!p.since("1.34") || profileText(ofPod) == annotation.Text()) {
+		return
+	}
+	w.add(key(annotations, name), appArmorText)
 }
 
 const appArmorText = `deprecated since v1.30; use the "appArmorProfile" field instead`

@@ -25,8 +25,9 @@ func (f volumeFile) hides(other volumeFile) bool {
 	return f.path != "" && other.path != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// overlappingFiles warns of files that hide each other, and of sources without any.
-func (w *warnings) overlappingFiles(volumes document.Value) {
+// overlappingFiles warns of files that hide each other, and of sources without any. Until 1.33 a source that names no files is taken to have
+// those of the source before it.
+func (w *warnings) overlappingFiles(p Policy, volumes document.Value) {
 	for _, volume := range volumes.Elements() {
 		name := volume.Get("name").Text()
 		for _, kind := range [...]struct{ member, shown, object string }{{"configMap", "ConfigMap", "name"}, {"secret", "Secret", "secretName"},
@@ -41,13 +42,16 @@ func (w *warnings) overlappingFiles(volumes document.Value) {
 			}
 			w.overlapping(name, shown, filesIn(of.Get("items"), ""))
 		}
-		var files []volumeFile
+		var files, found []volumeFile
 		for _, source := range volume.At("projected", "sources").Elements() {
 			if source.IsNothing() {
 				*w = append(*w, "volume "+strconv.Quote(name)+" (Projected) has no sources provided")
 				continue
 			}
-			files = append(files, projectedFiles(source)...)
+			if named := projectedFiles(source); named != nil || p.since("1.34") {
+				found = named
+			}
+			files = append(files, found...)
 		}
 		w.overlapping(name, "Projected", files)
 	}

@@ -177,7 +177,7 @@ func (p Policy) WarnPersistentVolume(obj, _ document.Value) []string {
 		w.add("spec.persistentVolumeReclaimPolicy", "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.")
 	}
 	for _, term := range spec.At("nodeAffinity", "required", "nodeSelectorTerms").Elements() {
-		w.nodeTerm(term)
+		w.nodeTerm(term, false)
 	}
 	for _, old := range oldVolumePlugins {
 		if p.since("1.28") && isSet(spec.Get(old.name)) {

@@ -143,7 +143,7 @@ func (p Policy) CreatePod(pod document.Value) {
 	if p.since("1.31") && !p.on("ImageVolume") {
 		dropSourceless(spec)
 	}
-	gatedCondition(pod, status)
+	p.gatedCondition(pod, status)
 	p.mergeLabelKeys(pod)
 	if p.on("AppArmorFields") {
 		p.appArmorFields(pod)
@@ -190,7 +190,7 @@ func removeEmpty(of document.Value, list string) {
 // StatusPod keeps what a report about a pod may leave out: its class, and the generations that were observed.
 func (p Policy) StatusPod(pod, old document.Value) {
 	status, before := pod.SetObject("status"), old.Get("status")
-	if class := before.Get("qosClass"); p.since("1.26") && isEmpty(status.Get("qosClass")) && class.Exists() {
+	if class := before.Get("qosClass"); p.since("1.32") && isEmpty(status.Get("qosClass")) && class.Exists() {
 		status.Put("qosClass", class)
 	}
 	if !p.since("1.33") {
@@ -279,7 +279,7 @@ func (p Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 		return c.Causes
 	case old.Exists():
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
-		p.podUpdate(&c, spec, old.Get("spec"))
+		p.podUpdate(&c, spec, old.Get("spec"), pod.Get("status"))
 		return c.Causes
 	}
 	if node := spec.Get("nodeName"); !isEmpty(node) && !isEmpty(spec.Get("schedulingGates")) {
@@ -338,7 +338,7 @@ func (p Policy) podOnly(c *causes, pod, spec document.Value) {
 // imageVolumes checks that the images of volumes are named.
 func (c *causes) imageVolumes(volumes document.Value) {
 	for _, volume := range volumes.Elements() {
-		if image := volume.Get("image"); isSet(image) && isEmpty(image.Get("reference")) {
+		if source, image := volume.Chosen(); source == "image" && isEmpty(image.Get("reference")) {
 			c.Required(member(image, "reference"), "")
 		}
 	}

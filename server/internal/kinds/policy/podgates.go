@@ -9,7 +9,7 @@ import (
 // A pod with scheduling gates, from 1.26 on, is not placed before they are gone. Until then it may be made to fit fewer nodes.
 
 // gatedCondition says in the status of a new pod that its gates hold it back.
-func gatedCondition(pod, status document.Value) {
+func (p Policy) gatedCondition(pod, status document.Value) {
 	if isEmpty(pod.At("spec", "schedulingGates")) {
 		return
 	}
@@ -18,6 +18,9 @@ func gatedCondition(pod, status document.Value) {
 	condition.SetString("status", "False")
 	condition.SetNull("lastProbeTime")
 	condition.SetNull("lastTransitionTime")
+	if p.since("1.31") {
+		condition.SetString("lastTransitionTime", p.now())
+	}
 	condition.SetString("reason", "SchedulingGated")
 	condition.SetString("message", "Scheduling is blocked due to non-empty scheduling gates")
 }

@@ -123,8 +123,8 @@ func (c *causes) labelsOfNodes(spec document.Value) {
 
 // filesOfVariables checks that the files with variables are in volumes that are empty at first.
 func (c *causes) filesOfVariables(spec document.Value) {
-	volumes := spec.Get("volumes")
-	for container := range containersIn(spec, podContainers[:]...) {
+	volumes, mark := spec.Get("volumes"), len(c.Causes)
+	for container := range containersIn(spec, "initContainers", "containers", "ephemeralContainers") {
 		for _, env := range container.Get("env").Elements() {
 			ref := env.At("valueFrom", "fileKeyRef")
 			if !isSet(ref) {
@@ -139,6 +139,7 @@ func (c *causes) filesOfVariables(spec document.Value) {
 			}
 		}
 	}
+	c.PlaceAt(mark, member(spec, "schedulingGroup")) // after all others
 }
 
 // hostSysctls checks that a pod does not set parameters of a namespace that it shares with its node.

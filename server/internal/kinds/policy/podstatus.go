@@ -12,9 +12,13 @@ import (
 // so.
 func (p Policy) podStatus(c *causes, pod, oldPod, status document.Value) {
 	old, spec := oldPod.Get("status"), pod.Get("spec")
+	conditions := "metadata.conditions"
+	if p.since("1.33") {
+		conditions = "status.conditions"
+	}
 	for i, condition := range status.Get("conditions").Elements() {
 		if kind := condition.Get("type").Text(); kind != "PodScheduled" && kind != "Ready" && kind != "Initialized" {
-			c.FormatText(element("metadata.conditions", i)+".Type", kind, "qualified-name")
+			c.FormatText(element(conditions, i)+".Type", kind, "qualified-name")
 		}
 	}
 	if node := status.Get("nominatedNodeName"); node.Text() != "" && !document.Equal(node, old.Get("nominatedNodeName")) {

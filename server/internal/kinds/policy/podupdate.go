@@ -16,8 +16,8 @@ const podImmutable = "pod updates may not change fields other than `spec.contain
 	"`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or " +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-// podUpdate checks that only images, deadlines and tolerations change.
-func (p Policy) podUpdate(c *causes, spec, old document.Value) {
+// podUpdate checks that only images, deadlines and tolerations change. The status is that of the pod.
+func (p Policy) podUpdate(c *causes, spec, old, status document.Value) {
 	for _, list := range podContainers[:2] {
 		if spec.Get(list).Len() != old.Get(list).Len() {
 			c.Forbidden(member(spec, list), "pod updates may not add or remove containers")
@@ -47,10 +47,26 @@ func (p Policy) podUpdate(c *causes, spec, old document.Value) {
 	mutable := podMutable
 	if p.since("1.26") {
 		c.keptGates(spec, old)
+		p.keptClass(c, spec, old, status.Get("qosClass").Text())
 		mutable = append(slices.Clip(mutable), p.gatedUpdate(c, spec, old)...)
 	}
-	if !sameBut(spec, old, mutable...) || !p.sameContainers(c, spec, old) || !graceMayChange(spec, old) {
+	if !sameBut(spec, old, mutable...) || !p.sameContainers(spec, old) || !graceMayChange(spec, old) {
 		c.Forbidden(spec.Path(), podImmutable)
+	}
+}
+
+// keptClass checks that a pod keeps its class, which the status names, in the releases that looked at it before resources had
+// a subresource of their own.
+func (p Policy) keptClass(c *causes, spec, old document.Value, class string) {
+	if p.since("1.32") || !p.since("1.29") && !p.on("InPlacePodVerticalScaling") {
+		return
+	}
+	was := class
+	if was == "" {
+		was = p.qosClass(old)
+	}
+	if p.qosClass(spec) != was {
+		c.InvalidText("metadata", class, "Pod QoS is immutable")
 	}
 }
 
@@ -74,13 +90,10 @@ func (c *causes) keptTolerations(spec, old document.Value) {
 
 // sameContainers reports whether containers differ in their images only, or, as long as resizing was alpha and had no
 // subresource, in their cpu and memory.
-func (p Policy) sameContainers(c *causes, spec, old document.Value) bool {
+func (p Policy) sameContainers(spec, old document.Value) bool {
 	mutable := []string{"image"}
 	if p.on("InPlacePodVerticalScaling") && !p.since("1.32") {
 		mutable = append(mutable, resizable...)
-		if p.qosClass(spec) != p.qosClass(old) {
-			c.InvalidText("status.qosClass", p.qosClass(old), "the QoS class of a pod may not change when its resources do")
-		}
 	}
 	for _, list := range podContainers[:2] {
 		now, before := spec.Get(list), old.Get(list)

@@ -42,25 +42,39 @@ func (w *warnings) nodeLabel(field document.Value) {
 	}
 }
 
-// nodeTerm warns of old labels in the expressions of a selector.
-func (w *warnings) nodeTerm(term document.Value) {
+// nodeTerm warns of old labels in the expressions of a selector, and of values that no label has, where they are not refused.
+func (w *warnings) nodeTerm(term document.Value, values bool) {
 	for _, expression := range term.Get("matchExpressions").Elements() {
 		w.nodeLabel(expression.Get("key"))
+		if !values {
+			continue
+		}
+		for _, value := range expression.Get("values").Elements() {
+			for _, problem := range document.CheckFormat("label-value", value.Text()) {
+				w.add(value.Path(), value.Text()+" is invalid, "+problem)
+			}
+		}
 	}
 }
 
-const oldIn22 = "deprecated in v1.22, support removal is planned in v1.26"
+const (
+	oldIn22  = "deprecated in v1.22, support removal is planned in v1.26"
+	goneIn25 = "deprecated in v1.22, non-functional in v1.25+"
+	goneIn31 = "deprecated in v1.28, non-functional in v1.31+"
+)
 
 // oldVolumes are the sources of volumes that are not served any more, or soon will not
-// be.
-var oldVolumes = [...]struct{ name, text string }{
-	{"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
-	{"gitRepo", "deprecated in v1.11"},
-	{"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
-	{"flocker", oldIn22},
-	{"storageos", oldIn22},
-	{"quobyte", oldIn22},
-	{"glusterfs", "deprecated in v1.25, this feature will be removed soon after in a subsequent release"},
+// be. later is the text since 1.27.
+var oldVolumes = [...]struct{ name, text, later string }{
+	{"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+", ""},
+	{"gitRepo", "deprecated in v1.11", ""},
+	{"scaleIO", "deprecated in v1.16, non-functional in v1.22+", ""},
+	{"flocker", oldIn22, goneIn25},
+	{"storageos", oldIn22, goneIn25},
+	{"quobyte", oldIn22, goneIn25},
+	{"glusterfs", "deprecated in v1.25, this feature will be removed soon after in a subsequent release", "deprecated in v1.25, non-functional in v1.26+"},
+	{"cephfs", "", goneIn31},
+	{"rbd", "", goneIn31},
 }
 
 // volumeSource warns of a deprecated source.
@@ -72,6 +86,12 @@ func (w *warnings) volumeSource(p Policy, of document.Value) {
 				path = member(of, "storageOS")
 			}
 			text := old.text
+			if p.since("1.27") && old.later != "" {
+				text = old.later
+			}
+			if text == goneIn31 && !p.since("1.28") || text == "" {
+				continue
+			}
 			if old.name == "gitRepo" && p.since("1.33") && (p.since("1.36") || !p.on("GitRepoVolumeDriver")) {
 				text += ", and disabled by default in v1.33+"
 			}
@@ -127,7 +147,7 @@ func (Policy) WarnStorageClass(obj, _ document.Value) []string {
 func (Policy) WarnCSIStorageCapacity(obj, _ document.Value) []string {
 	var w warnings
 	topology := obj.Get("nodeTopology")
-	w.nodeTerm(topology)
+	w.nodeTerm(topology, false)
 	labels := topology.Get("matchLabels")
 	for name := range labels.Members() {
 		if text := oldLabels[name]; text != "" {
@@ -149,6 +169,9 @@ func (Policy) WarnRuntimeClass(obj, _ document.Value) []string {
 func (p Policy) WarnCronJob(obj, old document.Value) []string {
 	var w warnings
 	spec := obj.Get("spec")
+	if !old.Exists() {
+		w.nameOfPods(p, obj, "Pod names and hostnames")
+	}
 	if touched(obj, old) {
 		w.template(p, spec.At("jobTemplate", "spec", "template"))
 	}
