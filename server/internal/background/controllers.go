@@ -29,6 +29,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission/quota"
+	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
@@ -41,8 +42,8 @@ type Config struct {
 	Log    *slog.Logger
 	Clock  func() time.Time
 	Pauses Pauses
-	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
-	Since func(release string) bool
+	// Release is the release of the built-in kinds, with its features.
+	Release bootstrap.Release
 
 	Settings
 	ServiceClusterIPRange string
