@@ -50,8 +50,8 @@ func held(h *harness.Server, holder, preferred any) harness.Contents {
 
 const byOldest = `"strategy":"OldestEmulationVersion"`
 
-// TestElection: the candidate with the oldest emulated version gets the lease: at once when that is free, else when its holder, who is told of a
-// better one, has let it go. Candidates that are asked and do not answer get none.
+// TestElection: the candidate with the oldest emulated version gets the lease: at once when that is free, else when its holder, which sees the name of the
+// better one in it, has let it go. Candidates that are asked and do not answer get none.
 func TestElection(t *testing.T) {
 	h, clock, path := electing(t, "1.36", "v1beta1", nil)
 	nominate(h, path, "new", "1.36.0", "1.36.0", byOldest, clock.Now())
@@ -64,7 +64,7 @@ func TestElection(t *testing.T) {
 	h.Merge(leases+"/web", `{"spec":{"holderIdentity":""}}`).Expect(t, http.StatusOK, "")
 	held(h, "old", nil)
 
-	clock.Pass(10 * time.Minute)                                                                    // the lease is over
+	clock.Pass(10 * time.Minute)                                                             // the lease is over
 	h.Merge(leases+"/web", `{"metadata":{"labels":{"a":"b"}}}`).Expect(t, http.StatusOK, "") // so that the controller looks
 	asked := micro(clock.Now())
 	h.Await(path, func(o harness.Contents) bool {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// gatedFacts is what one feature adds to the roles and bindings of kube-apiserver in some releases, all other features being on.
+// gatedFacts is a rule, subject or object that one feature adds to the roles and bindings of kube-apiserver in some releases, all other features being on.
 type gatedFacts struct {
 	gate, object, part string
 	takes              bool // the part is there without the feature only

@@ -25,11 +25,7 @@ func Check(ctx context.Context, c *shared.Check, meter *progress.Meter, out io.W
 		return err
 	}
 	defer cipher.Close()
-	kinds, err := rows(options.Config{EmulatedVersion: c.EmulatedVersion})
-	if err != nil {
-		return err
-	}
-	config, err := configOf(&c.Settings, kinds, cipher)
+	config, err := checkConfig(c, cipher)
 	if err != nil {
 		return err
 	}
@@ -40,8 +36,7 @@ func Check(ctx context.Context, c *shared.Check, meter *progress.Meter, out io.W
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	remove := c.Remove
-	var all, others, left int
+	remove, all, others, left := c.Remove, 0, 0, 0
 	if err := in.Each(ctx, false, func(item etcd.Item) error {
 		if !isObject(item) {
 			others++
@@ -81,4 +76,13 @@ func Check(ctx context.Context, c *shared.Check, meter *progress.Meter, out io.W
 	}
 	fmt.Fprintf(out, "%d values can be read, %d keys are not objects; the newest revision is %d\n", all, others, in.Revision())
 	return nil
+}
+
+// checkConfig is the configuration of etcd for a check.
+func checkConfig(c *shared.Check, cipher *encryption.Cipher) (etcd.Config, error) {
+	kinds, err := rows(options.Config{EmulatedVersion: c.EmulatedVersion})
+	if err != nil {
+		return etcd.Config{}, err
+	}
+	return configOf(&c.Settings, kinds, cipher)
 }
