@@ -135,7 +135,7 @@ func webhookOf(file string) (*webhook.Client, error) {
 func (s *Server) openAuthorization(ctx context.Context, roles *rbac.Policy) (authz.Authorizer, error) {
 	policies := authz.Policies{RBAC: roles}
 	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode) {
-		agents, err := nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Since: s.edition.Since})
+		agents, err := nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Release: s.release()})
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/background"
+	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
@@ -132,7 +133,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.closeLater(elsewhere.Close)
 
 	// The server's own activities.
-	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Since: s.edition.Since, Pauses: times.Pauses, Settings: cfg.Background,
+	s.controllers = background.New(background.Config{Log: s.log, Clock: cfg.Clock, Release: s.release(), Pauses: times.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
 		Keys: s.keys, Kubeconfig: s.Kubeconfig, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets,
 		Quotas: s.admitting.quotas, Sharing: s.sharing})
@@ -181,6 +182,11 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.http = s.newHTTP(handler)
 	s.show()
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// release is the release of the built-in kinds, with its features.
+func (s *Server) release() bootstrap.Release {
+	return bootstrap.Release{Since: s.edition.Since, On: s.features.On}
 }
 
 // openObjects makes the objects writable. The index of the references that restrict deletes is open where there are any.

@@ -95,6 +95,12 @@ func (c *cluster) serves(group, plural string) bool {
 	return t != nil && !t.Off
 }
 
+// since reports whether the release of the built-in kinds is a named one or a later one.
+func (c *cluster) since(release string) bool { return c.Since != nil && c.Since(release) }
+
+// on reports whether a feature is on; "" always is.
+func (c *cluster) on(gate string) bool { return gate == "" || c.On != nil && c.On(gate) }
+
 // active reports whether a namespace exists and accepts new content.
 func (c *cluster) active(ctx context.Context, name string) (bool, error) {
 	e, err := c.Store.Get(ctx, c.namespaces.key("", name))

@@ -53,7 +53,7 @@ type Type struct {
 type Config struct {
 	Controllers []string // a selection, see Enabled
 	// Acting returns the cluster as a service account of kube-system, the user of the
-	// writes.
+	// writes; "" is the server itself.
 	Acting func(account string) Cluster
 	Store  store.Store
 	Types  []Type // every stored resource type once
@@ -61,6 +61,12 @@ type Config struct {
 	Kinds     map[Kind]string
 	Custom    Custom // nil for none
 	Elsewhere Elsewhere
+	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
+	Since func(release string) bool
+	// On reports whether a feature is on, by the name of its gate. Nil: none is.
+	On func(gate string) bool
+	// Served reports whether a resource is served in a version, "" for any, and in which one. Resources of other servers are not.
+	Served func(group, plural, version string) (served string, ok bool)
 
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	// SecretToken makes the token of a service account, by name and uid, for a secret.
@@ -127,7 +133,7 @@ type Manager struct {
 // maker makes a controller of the kind with a group and plural: a server that does not serve
 // the kind has no such controller.
 type maker struct {
-	name, account, group, plural string
+	name, account, group, plural string // account is "" for the server itself
 	new                          func(context.Context, *cluster) handler
 }
 
@@ -147,7 +153,12 @@ var makers = []maker{
 	{BootstrapSigner, "bootstrap-signer", "", "secrets", newInfoSigner},
 	{TokenCleaner, "token-cleaner", "", "secrets", newTokenCleaner},
 	{ResourceQuota, "resourcequota-controller", "", "resourcequotas", newQuotas},
+	{StorageMigrator, "storage-version-migrator-controller", migrationsGroup, "storageversionmigrations", newMigrations},
+	{LeaderElection, "", leasesGroup, "leasecandidates", newElections},
 }
+
+// gates are the features of controllers that run only while these are on.
+var gates = map[string]string{LeaderElection: "CoordinatedLeaderElection", StorageMigrator: "StorageVersionMigrator"}
 
 const (
 	rolesGroup    = "rbac.authorization." + profile.GroupSuffix
@@ -161,7 +172,7 @@ func Start(ctx context.Context, cfg Config) *Manager {
 	c := newCluster(cfg)
 	m := &Manager{stop: stop, feed: newFeed(c)}
 	for _, made := range makers {
-		if c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) {
+		if c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) && c.on(gates[made.name]) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
 		}
 	}

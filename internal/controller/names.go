@@ -22,13 +22,15 @@ const (
 	BootstrapSigner  = "bootstrapsigner"
 	TokenCleaner     = "tokencleaner"
 	ResourceQuota    = "resourcequota"
+	StorageMigrator  = "storage-version-migrator-controller"         // newer than 1.25
+	LeaderElection   = "leader-election-controller"                  // newer than 1.25; of kube-apiserver
 	PolicyStatus     = "validatingadmissionpolicy-status-controller" // newer than 1.25; the server runs it itself
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota,
-		RootCA, ServiceAccount, AccountToken, TokenCleaner, PolicyStatus}
+	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, LeaderElection, Namespace, VolumeProtection, ClaimProtection,
+		ResourceQuota, RootCA, ServiceAccount, AccountToken, StorageMigrator, TokenCleaner, PolicyStatus}
 }
 
 // OnlyByName lists the controllers that "*" does not select, as in kube-controller-manager.

@@ -17,7 +17,7 @@ type Etcd struct {
 	// Import and Export make the commands that move objects. Errors of their PreRunE are mistakes on the command line.
 	Import, Export func() *cobra.Command
 	// Check reads all values in etcd, and removes some of those that cannot be read.
-	Check func(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, meter *progress.Meter, out io.Writer) error
+	Check func(ctx context.Context, c *shared.Check, meter *progress.Meter, out io.Writer) error
 }
 
 // withEtcd is the name of the program with etcd's client.
@@ -57,18 +57,15 @@ func (p program) starting(name, short string) *cobra.Command {
 }
 
 // etcdCheck are the flags of a check of values in etcd.
-type etcdCheck struct {
-	settings   shared.Settings
-	encryption string
-	remove     []string
-}
+type etcdCheck struct{ shared.Check }
 
 func (c *etcdCheck) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringSliceVar(&c.settings.EtcdServers, "etcd", nil, "check the values in the etcd with these members, in place of a server's store")
-	c.settings.AddConnectionFlags(fs)
-	fs.StringVar(&c.encryption, "encryption-provider-config", "", "the configuration of encryption of the servers on the etcd")
-	fs.StringArrayVar(&c.remove, "remove", nil, "remove the value of this key of etcd, which cannot be read")
+	fs.StringSliceVar(&c.EtcdServers, "etcd", nil, "check the values in the etcd with these members, in place of a server's store")
+	c.AddConnectionFlags(fs)
+	fs.StringVar(&c.EncryptionFile, "encryption-provider-config", "", "the configuration of encryption of the servers on the etcd")
+	fs.StringSliceVar(&c.EmulatedVersion, "emulated-version", nil, "the release of the servers on the etcd (1.25 if none is named)")
+	fs.StringArrayVar(&c.Remove, "remove", nil, "remove the value of this key of etcd, which cannot be read")
 	for _, flag := range []string{"data-dir", "backup"} {
 		cmd.MarkFlagsMutuallyExclusive("etcd", flag)
 	}
@@ -77,12 +74,12 @@ func (c *etcdCheck) add(cmd *cobra.Command) {
 // run checks the values in etcd. It reports whether that was asked for.
 func (c *etcdCheck) run(cmd *cobra.Command, p program) (asked bool, err error) {
 	switch {
-	case len(c.settings.EtcdServers) == 0 && len(c.remove) > 0:
+	case len(c.EtcdServers) == 0 && len(c.Remove) > 0:
 		return true, usageError{errors.New("--remove is for a key of etcd: give the URLs of its members with --etcd")}
-	case len(c.settings.EtcdServers) == 0:
+	case len(c.EtcdServers) == 0:
 		return false, nil
 	case p.etcd == nil:
 		return true, usageError{fmt.Errorf("--etcd needs a program with etcd's client: %w", p.become(withEtcd))}
 	}
-	return true, p.etcd.Check(cmd.Context(), &c.settings, c.encryption, c.remove, progress.On(cmd.ErrOrStderr()), cmd.OutOrStdout())
+	return true, p.etcd.Check(cmd.Context(), &c.Check, progress.On(cmd.ErrOrStderr()), cmd.OutOrStdout())
 }

@@ -18,7 +18,7 @@ import (
 
 func (p program) newStoreMigrate(signals catcher) *cobra.Command {
 	var flags storeFlags
-	var encryption string
+	var cfg server.Config
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Rewrite objects that an older release stored in another version or form",
@@ -39,15 +39,16 @@ The exit code is 1 when there are objects that cannot be rewritten. Each is name
 			defer stop()
 			meter := progress.On(cmd.ErrOrStderr())
 			defer meter.Hide()
-			return p.migrate(ctx, flags.dataDir, encryption, meter, cmd.OutOrStdout())
+			return p.migrate(ctx, flags.dataDir, &cfg, meter, cmd.OutOrStdout())
 		},
 	}
 	flags.add(cmd, false)
-	cmd.Flags().StringVar(&encryption, "encryption-provider-config", "", "the server's configuration of encryption, if it has one and is stopped")
+	cmd.Flags().StringSliceVar(&cfg.EmulatedVersion, "emulated-version", nil, "the releases that the server serves, if it has the flag and is stopped")
+	cmd.Flags().StringVar(&cfg.EncryptionConfigFile, "encryption-provider-config", "", "the server's configuration of encryption, if it has one and is stopped")
 	return cmd
 }
 
-func (p program) migrate(ctx context.Context, dataDir, encryption string, meter *progress.Meter, out io.Writer) error {
+func (p program) migrate(ctx context.Context, dataDir string, flags *server.Config, meter *progress.Meter, out io.Writer) error {
 	var last operate.Step
 	report := func(s operate.Step) {
 		switch {
@@ -61,7 +62,7 @@ func (p program) migrate(ctx context.Context, dataDir, encryption string, meter 
 		last = s
 	}
 	cfg := p.cfg
-	cfg.DataDir, cfg.EncryptionConfigFile = dataDir, encryption
+	cfg.DataDir, cfg.EncryptionConfigFile, cfg.EmulatedVersion = dataDir, flags.EncryptionConfigFile, flags.EmulatedVersion
 	err := server.MigrateStore(ctx, cfg, report)
 	if errors.Is(err, store.ErrLocked) {
 		err = operate.Client{DataDir: dataDir}.Migrate(ctx, report)

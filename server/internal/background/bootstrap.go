@@ -78,7 +78,7 @@ func (c *Controllers) ReconcileFlowControl(ctx context.Context) error {
 // reconcileBootstrap creates or reconciles every object of server/internal/bootstrap
 // whose kind is served, and whose apiVersion begins with prefix.
 func (c *Controllers) reconcileBootstrap(ctx context.Context, prefix string) error {
-	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain, c.cfg.Since)
+	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain, c.cfg.Release)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission/quota"
+	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
@@ -41,8 +42,8 @@ type Config struct {
 	Log    *slog.Logger
 	Clock  func() time.Time
 	Pauses Pauses
-	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
-	Since func(release string) bool
+	// Release is the release of the built-in kinds, with its features.
+	Release bootstrap.Release
 
 	Settings
 	ServiceClusterIPRange string
@@ -196,6 +197,9 @@ func (c *Controllers) startControllers(ctx context.Context) *controller.Manager 
 		Custom:      &customTypes{catalog: c.catalog},
 
 		Elsewhere: c.cfg.Elsewhere,
+		Since:     c.cfg.Release.Since,
+		On:        c.cfg.Release.On,
+		Served:    c.served,
 		RootCA:    func() []byte { return c.keys.Credentials().CA },
 		SecretToken: func(namespace, account, uid, secret string) (string, error) {
 			return c.cfg.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
@@ -221,6 +225,19 @@ func (c *Controllers) startControllers(ctx context.Context) *controller.Manager 
 	return controller.Start(ctx, cfg)
 }
 
+// served reports whether a resource of this server is served in a version, "" for any, and in which one.
+func (c *Controllers) served(group, plural, version string) (string, bool) {
+	for _, v := range c.catalog.Snapshot().ServedIn(group) {
+		if version != "" && v.Version != version {
+			continue
+		}
+		if row := c.catalog.Snapshot().Resource(group, v.Version, plural); row != nil && !row.Off {
+			return v.Version, true
+		}
+	}
+	return "", false
+}
+
 // controllersManager is the manager of the writes of controllers.
 const controllersManager = "kube-controller-manager"
 
@@ -230,8 +247,12 @@ type actor struct {
 	opts   objects.Options
 }
 
-// actAs returns the write operations as a service account of kube-system.
+// actAs returns the write operations as a service account of kube-system, or as the server itself.
 func (c *Controllers) actAs(account string) controller.Cluster {
+	if account == "" {
+		user := &authn.User{Name: "system:apiserver", Groups: []string{"system:masters", "system:authenticated"}}
+		return &actor{server: c, opts: objects.Options{User: user, Validation: "Ignore", Manager: "kube-apiserver"}}
+	}
 	user := authn.ServiceAccount("kube-system", account, "")
 	return &actor{server: c, opts: objects.Options{User: user, Validation: "Ignore", Manager: controllersManager}}
 }

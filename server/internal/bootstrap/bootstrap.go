@@ -39,39 +39,51 @@ type list struct {
 type item struct {
 	Name      string `yaml:"name"`
 	Namespace string `yaml:"namespace"`
-	Releases  `yaml:",inline"`
+	Clusters  `yaml:",inline"`
 	Labels    map[string]string `yaml:"labels"`
 	Members   map[string]any    `yaml:",inline"`
 }
 
-// Releases are those that have an object, a rule of a role, or a subject of a binding. These keys are not part of it.
-type Releases struct {
-	Since string `yaml:"since"` // "" for the first one
-	Until string `yaml:"until"` // the first one without it; "" for none
+// Clusters are those that have an object, a rule of a role, or a subject of a binding. These keys are not part of it.
+type Clusters struct {
+	Since string   `yaml:"since"` // the first release; "" for the oldest one
+	Until string   `yaml:"until"` // the first release without it; "" for none
+	Gates []string `yaml:"gates"` // of features that are all on; with "-" before it of one that is off
 }
 
-// has reports whether a release is one of them.
-func (r Releases) has(since func(release string) bool) bool {
-	return (r.Since == "" || since(r.Since)) && (r.Until == "" || !since(r.Until))
+// Release is the release of a cluster.
+type Release struct {
+	// Since reports whether it is a named one or a later one. Nil: the oldest one.
+	Since func(release string) bool
+	// On reports whether a feature is on, by the name of its gate. Nil: none is.
+	On func(gate string) bool
+}
+
+func (r Release) since(release string) bool { return r.Since != nil && r.Since(release) }
+
+func (r Release) on(gate string) bool { return r.On != nil && r.On(gate) }
+
+// has reports whether a cluster is one of them.
+func (c Clusters) has(r Release) bool {
+	return (c.Since == "" || r.since(c.Since)) && (c.Until == "" || !r.since(c.Until)) && !slices.ContainsFunc(c.Gates, func(gate string) bool {
+		name, off := strings.CutPrefix(gate, "-")
+		return r.on(name) == off
+	})
 }
 
 // versionIn is the version of the objects in a release.
-func (l *list) versionIn(since func(release string) bool) string {
+func (l *list) versionIn(r Release) string {
 	version := l.APIVersion
 	for _, release := range slices.Sorted(maps.Keys(l.Later)) {
-		if since(release) {
+		if r.since(release) {
 			version = l.Later[release]
 		}
 	}
 	return version
 }
 
-// Objects returns all objects of a release, of which since reports whether it is a named one or a later one. Nil: the first one. Those that
-// others refer to come first. An error names the wrong file.
-func Objects(groupSuffix, labelDomain string, since func(release string) bool) ([]Object, error) {
-	if since == nil {
-		since = func(string) bool { return false }
-	}
+// Objects returns all objects of a release. Those that others refer to come first. An error names the wrong file.
+func Objects(groupSuffix, labelDomain string, r Release) ([]Object, error) {
 	profile := strings.NewReplacer("<groupSuffix>", groupSuffix, "<labelDomain>", labelDomain)
 	var all []Object
 	for _, name := range []string{"priorityclasses.yaml", "prioritylevels.yaml", "flowschemas.yaml", "clusterroles.yaml", "controllerroles.yaml", "roles.yaml",
@@ -84,11 +96,11 @@ func Objects(groupSuffix, labelDomain string, since func(release string) bool) (
 		if err := yaml.Unmarshal([]byte(profile.Replace(string(data))), &l); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		l.APIVersion = l.versionIn(since)
-		l.Items = slices.DeleteFunc(l.Items, func(i item) bool { return !i.has(since) })
+		l.APIVersion = l.versionIn(r)
+		l.Items = slices.DeleteFunc(l.Items, func(i item) bool { return !i.has(r) })
 		for _, i := range l.Items {
 			for name, of := range i.Members {
-				i.Members[name] = present(of, since)
+				i.Members[name] = present(of, r)
 			}
 			o, err := l.object(i)
 			if err != nil {
@@ -113,7 +125,7 @@ func Objects(groupSuffix, labelDomain string, since func(release string) bool) (
 }
 
 // present is a member of an object as it is in a release: a list without the elements that the release lacks.
-func present(member any, since func(release string) bool) any {
+func present(member any, r Release) any {
 	list, ok := member.([]any)
 	if !ok {
 		return member
@@ -124,13 +136,18 @@ func present(member any, since func(release string) bool) any {
 		if !ok {
 			return member
 		}
-		var in Releases
+		var in Clusters
 		in.Since, _ = of["since"].(string)
 		in.Until, _ = of["until"].(string)
-		if in.has(since) {
+		gates, _ := of["gates"].([]any)
+		for _, gate := range gates {
+			in.Gates = append(in.Gates, fmt.Sprint(gate))
+		}
+		if in.has(r) {
 			of = maps.Clone(of)
-			delete(of, "since")
-			delete(of, "until")
+			for _, key := range []string{"since", "until", "gates"} {
+				delete(of, key)
+			}
 			left = append(left, of)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestObjects(t *testing.T) {
-	all, err := Objects("example.org", "labels.example.org", nil)
+	all, err := Objects("example.org", "labels.example.org", Release{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestReleases(t *testing.T) {
 		"1.31": {"system:basic-user": "selfsubjectreviews", "system::leader-locking-kube-controller-manager": "leader-election-controller"},
 		"1.36": {"system:kube-scheduler": "resourceclaims/binding", "system:controller:device-taint-eviction-controller": "device-taint-eviction-controller"},
 	} {
-		all, err := Objects("example.org", "labels.example.org", func(named string) bool { return named <= release })
+		all, err := Objects("example.org", "labels.example.org", Release{Since: func(named string) bool { return named <= release }, On: func(string) bool { return true }})
 		if err != nil {
 			t.Fatal(err)
 		}

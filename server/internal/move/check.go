@@ -10,21 +10,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/encryption"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 // Check reads all values that servers keep in etcd, and prints the key of each one that cannot be read,
-// with the reason; the meter shows how far it has come. Those whose keys are in remove are removed. encryptionFile has the keys of
-// encrypted values; "" for none. Errors: those of etcd; values that cannot be read and stay; and keys
-// to remove that are not there, or whose values can be read.
-func Check(ctx context.Context, s *shared.Settings, encryptionFile string, remove []string, meter *progress.Meter, out io.Writer) (err error) {
-	cipher, err := encryption.Read(encryptionFile, catalog.ResourceOfKey)
+// with the reason; the meter shows how far it has come. Those whose keys are to be removed are removed.
+// Errors: those of etcd; values that cannot be read and stay; and keys to remove that are not there, or
+// whose values can be read.
+func Check(ctx context.Context, c *shared.Check, meter *progress.Meter, out io.Writer) (err error) {
+	cipher, err := encryption.Read(c.EncryptionFile, catalog.ResourceOfKey)
 	if err != nil {
 		return err
 	}
 	defer cipher.Close()
-	config, err := configOf(s, rows(), cipher)
+	config, err := checkConfig(c, cipher)
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func Check(ctx context.Context, s *shared.Settings, encryptionFile string, remov
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	var all, others, left int
+	remove, all, others, left := c.Remove, 0, 0, 0
 	if err := in.Each(ctx, false, func(item etcd.Item) error {
 		if !isObject(item) {
 			others++
@@ -75,4 +76,13 @@ func Check(ctx context.Context, s *shared.Settings, encryptionFile string, remov
 	}
 	fmt.Fprintf(out, "%d values can be read, %d keys are not objects; the newest revision is %d\n", all, others, in.Revision())
 	return nil
+}
+
+// checkConfig is the configuration of etcd for a check.
+func checkConfig(c *shared.Check, cipher *encryption.Cipher) (etcd.Config, error) {
+	kinds, err := rows(options.Config{EmulatedVersion: c.EmulatedVersion})
+	if err != nil {
+		return etcd.Config{}, err
+	}
+	return configOf(&c.Settings, kinds, cipher)
 }

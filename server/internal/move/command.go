@@ -38,7 +38,10 @@ unless --encryption-provider-config has their keys, or the key management servic
 From a running server (--from-server), a kube-apiserver 1.25 to 1.36 or this one, each
 resource is read in pages of one state, through the API, as an administrator. Resources
 that this server does not have, and those of extension servers, are named and left out.
-What changes during the import is named, and is an error with --strict.`,
+What changes during the import is named, and is an error with --strict.
+
+The new store is for the release of --emulated-version, or 1.25: kinds and fields that the
+release lacks are left out. Give the release that the new server is to serve.`,
 		PreRunE: func(*cobra.Command, []string) error { return flags.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out, meter := cmd.OutOrStdout(), progress.On(cmd.ErrOrStderr())
@@ -75,9 +78,12 @@ func NewExport() *cobra.Command {
 		Use:   "export --to-etcd URL",
 		Short: "Write the objects of a store into etcd, for kube-apiserver",
 		Long: `Write the objects of a stopped server's store into an etcd that has no key below the
-prefix, in the form in which kube-apiserver 1.25 keeps them. Names, uids, creation times,
+prefix, in the form in which kube-apiserver of the same release keeps them. Names, uids, creation times,
 owners and managed fields stay. The resourceVersions are those of etcd, and may be lower
 than those that clients have seen: restart the programs that watch.
+
+The release is 1.25, or the one of --emulated-version: give the one that the server has. Kinds
+and fields that the release lacks are left out; the kinds are named.
 
 What was written is read back and compared. An export that was cut off leaves keys below
 the prefix: delete them before it is run again.`,
@@ -93,6 +99,10 @@ the prefix: delete them before it is run again.`,
 			meter.Hide()
 			if err != nil {
 				return err
+			}
+			for _, resource := range slices.Sorted(maps.Keys(done.LeftOut)) {
+				fmt.Fprintf(out, "%s is left out, with %d objects: the release does not have it; name that of the server with --emulated-version\n",
+					resource, done.LeftOut[resource])
 			}
 			fmt.Fprintf(out, "%setcd has the objects of %s; its newest revision is %d\n", numbers(done.Objects), operate.StoreDir(flags.dataDir), done.Revision)
 			return nil

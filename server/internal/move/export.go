@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/store/etcd"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -29,6 +31,7 @@ type Export struct {
 type Exported struct {
 	Revision uint64           // of etcd
 	Objects  map[string]int64 // by resource: "core/pods"
+	LeftOut  map[string]int64 // those of resources that the release does not have
 }
 
 // filledBytes is the size of the values from which on a transaction of an export has enough.
@@ -76,6 +79,9 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 	if err := flush(); err != nil {
 		return done, err
 	}
+	if done.LeftOut, err = x.leftOut(ctx); err != nil {
+		return done, err
+	}
 	return done, x.compare(ctx, to, sums)
 }
 
@@ -109,6 +115,22 @@ func (x *Export) each(ctx context.Context, visit func(etcd.Item) error) error {
 		}
 	}
 	return nil
+}
+
+// leftOut counts the objects of resources that are not among the kinds, by resource.
+func (x *Export) leftOut(ctx context.Context) (map[string]int64, error) {
+	view, err := x.Store.At(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = view.Close() }()
+	all := map[string]int64{}
+	return all, view.ScanMeta(ctx, "", "", func(e *store.Entry) bool {
+		if prefix := catalog.KeyPrefix(e.Key); x.Kinds[prefix] == nil && !strings.HasPrefix(e.Key, "capstan/") {
+			all[string([]byte(resourceOf(e.Key)))]++
+		}
+		return true
+	})
 }
 
 // encoded is the form of an object in etcd, as it would be stored today.

@@ -14,12 +14,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/store/etcd"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/etcdstore"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/shared"
 )
 
 // etcdFlags say where etcd is, and where the store.
 type etcdFlags struct {
 	dataDir, encryption string
+	release             options.Config
 	etcd                shared.Settings
 }
 
@@ -28,6 +30,7 @@ func (f *etcdFlags) add(fs *pflag.FlagSet, members string) {
 	fs.StringVar(&f.dataDir, "data-dir", "./capstan-data", "data directory of the server")
 	fs.StringSliceVar(&f.etcd.EtcdServers, members, nil, "URLs of the members of etcd")
 	f.etcd.AddConnectionFlags(fs)
+	fs.StringSliceVar(&f.release.EmulatedVersion, "emulated-version", nil, "the release whose built-in kinds are moved, as the server has it (1.25 if none is named)")
 	fs.StringVar(&f.encryption, "encryption-provider-config", "", "the configuration of encryption of the store in the data directory, and of values in etcd")
 }
 

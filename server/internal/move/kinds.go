@@ -10,20 +10,26 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/encryption"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
-	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/options"
 	"github.com/capstan-dev/capstan/server/internal/progress"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// rows is the catalog of all built-in kinds.
-func rows() *catalog.Catalog {
-	return catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), &metav1.Table)
+// rows is the catalog of all built-in kinds of a release, which an error names.
+func rows(release options.Config) (*catalog.Catalog, error) {
+	edition, err := release.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	rules := policy.New(time.Now)
+	rules.Edition = edition
+	return catalog.New(generated.Of(edition, rules, conversion.Hooks{}), generated.MetaOf(edition)), nil
 }
 
 // importStore makes the store of a data directory of the objects of a source: see Import.
@@ -33,7 +39,10 @@ func (f *importFlags) importStore(ctx context.Context, meter *progress.Meter, re
 		return done, err
 	}
 	defer cipher.Close()
-	all := rows()
+	all, err := rows(f.release)
+	if err != nil {
+		return done, err
+	}
 	from, err := f.source(ctx, all, cipher, meter)
 	if err != nil {
 		return done, err
@@ -77,7 +86,10 @@ func (f *etcdFlags) exportStore(ctx context.Context, meter *progress.Meter) (don
 		return done, err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	all := rows()
+	all, err := rows(f.release)
+	if err != nil {
+		return done, err
+	}
 	to, err := configOf(&f.etcd, all, cipher)
 	if err != nil {
 		return done, err

@@ -19,8 +19,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/harness"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/options"
 )
 
 // access are the flags of an import from a server as its administrator, into an empty directory.
@@ -29,6 +31,16 @@ func access(t *testing.T, h *harness.Server) (dir string, flags []string) {
 	dir = t.TempDir()
 	return dir, []string{"import", "--data-dir=" + dir, "--token-file=" + harness.File(t, []byte(harness.AdminToken)),
 		"--certificate-authority=" + harness.File(t, h.Running.CA())}
+}
+
+// usual is the catalog of the built-in kinds of the usual release.
+func usual(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	all, err := rows(options.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // succeeds runs an import that has to succeed, and returns its report.
@@ -83,7 +95,7 @@ func fillExamples(t *testing.T, h *harness.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	created, snapshot := 0, rows().Snapshot()
+	created, snapshot := 0, usual(t).Snapshot()
 	for _, example := range slices.Backward(examples) {
 		text, err := os.ReadFile(example)
 		if err != nil {
@@ -120,7 +132,7 @@ func objectsOf(t *testing.T, h *harness.Server) map[string]any {
 	t.Helper()
 	all := map[string]any{}
 	paths := []string{"/apis/shop.example.com/v1/parts", "/apis/shop.example.com/v2/parts", "/apis/shop.example.com/v1/olds"}
-	for _, version := range rows().Snapshot().Served() {
+	for _, version := range usual(t).Snapshot().Served() {
 		for _, row := range version.Rows {
 			if row.Versions.Stored != nil {
 				paths = append(paths, row.GV.Prefix()+"/"+row.Plural)

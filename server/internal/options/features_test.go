@@ -24,8 +24,8 @@ func TestFeatures(t *testing.T) {
 		{"AllBeta=true", "MinDomainsInPodTopologySpread -StorageVersionAPI", ""},
 		{"ServerSideApply=true", "ServerSideApply", "ServerSideApply is of a stable feature"},
 		{"DynamicKubeletConfig=true", "DynamicKubeletConfig", "DynamicKubeletConfig is deprecated"},
-		{"StorageVersionAPI=true", "StorageVersionAPI", "no effect on this server: StorageVersionAPI"},
-		{"StorageVersionAPI=false", "-StorageVersionAPI", ""},
+		{"CSIVolumeHealth=true", "CSIVolumeHealth", "no effect on this server: CSIVolumeHealth"},
+		{"CSIVolumeHealth=false", "-CSIVolumeHealth", ""},
 	} {
 		f, warnings, err := Parse(strings.Split(c.gates, ","), discovery.Usual)
 		if err != nil {

@@ -29,6 +29,14 @@ var ruled = map[string]bool{"AppArmorFields": true, "AuthorizeWithSelectors": tr
 	"RelaxedDNSSearchValidation": true, "SELinuxMount": true, "SidecarContainers": true, "StrictIPCIDRValidation": true,
 	"TaintTolerationComparisonOperators": true, "UserNamespacesHostNetworkSupport": true}
 
+// granted are the features without another effect that add to the roles of a cluster, or to the kinds that are served.
+var granted = map[string]bool{"APISelfSubjectReview": true, "APIServerIdentity": true, "ClusterTrustBundle": true, "ComponentFlagz": true,
+	"ComponentStatusz": true, "DRADeviceTaintRules": true, "DRAExtendedResource": true, "DRAResourceClaimGranularStatusAuthorization": true,
+	"DRAResourcePoolStatus": true, "KubeletFineGrainedAuthz": true, "KubeletServiceAccountTokenForCredentialProviders": true,
+	"LegacyServiceAccountTokenCleanUp": true, "MultiCIDRServiceAllocator": true, "PodCertificateRequest": true, "SELinuxChangePolicy": true,
+	"StatefulSetAutoDeletePVC": true, "StorageVersionAPI": true, "StorageVersionMigrator": true, "ValidatingAdmissionPolicy": true,
+	"VolumeAttributesClass": true, "WorkloadWithJob": true}
+
 var stages = map[string]stage{"alpha": alpha, "beta": beta, "stable": stable, "deprecated": deprecated}
 
 // featuresOf are the features of a release. The gates of the usual one are those of kube-apiserver 1.25, and those of features
@@ -43,6 +51,8 @@ func featuresOf(release string) features {
 			f.does = "objects keep " + fields[name]
 		case f.does == "" && ruled[name]:
 			f.does = "rules and defaults of objects, as kube-apiserver has them"
+		case f.does == "" && granted[name]:
+			f.does = "roles of the cluster and kinds that are served, as kube-apiserver has them"
 		}
 		all[name] = f
 	}

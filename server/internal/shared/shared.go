@@ -68,6 +68,17 @@ type Settings struct {
 	OpenEtcd Open
 }
 
+// Check asks for a check of the values that servers keep in etcd.
+type Check struct {
+	Settings
+	// EncryptionFile has the keys of encrypted values; "" for none.
+	EncryptionFile string
+	// EmulatedVersion has the release of the servers, whose built-in kinds are read. Default: 1.25.
+	EmulatedVersion []string
+	// Remove has the keys of unreadable values to remove.
+	Remove []string
+}
+
 // Open opens a shared store.
 type Open func(context.Context, Config) (Store, error)
 

@@ -157,9 +157,9 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "kind", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		27: {Name: "meta/v1.GroupResource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
-			{Name: "group", Type: 1, Number: 1, Presence: schema.Always, Required: true},
-			{Name: "resource", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+			{Name: "group", Type: 1, Number: 1, Presence: schema.Always},
+			{Name: "resource", Type: 1, Number: 2, Presence: schema.Always},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Fills: []uint16{0, 1}}},
 		28: {Name: "meta/v1.GroupVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "version", Type: 1, Number: 2, Presence: schema.Always, Required: true},

@@ -32,8 +32,8 @@ type Config struct {
 	Store   store.Store
 	Catalog *catalog.Catalog
 	Logger  *slog.Logger
-	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
-	Since func(release string) bool
+	// Release is the release of the built-in kinds, with its features.
+	Release bootstrap.Release
 }
 
 // Authorizer decides on requests of the agents of nodes, with the reasons of 1.25. It is
@@ -50,7 +50,7 @@ type Authorizer struct {
 func Open(ctx context.Context, cfg Config) (*Authorizer, error) {
 	a := &Authorizer{graph: newGraph()}
 	var err error
-	if a.rules, err = fixedRules(cfg.Since); err != nil {
+	if a.rules, err = fixedRules(cfg.Release); err != nil {
 		return nil, err
 	}
 	snapshot := cfg.Catalog.Snapshot()
@@ -90,8 +90,8 @@ func Open(ctx context.Context, cfg Config) (*Authorizer, error) {
 func (a *Authorizer) Close() { a.sources.Close() }
 
 // fixedRules are the rules of the role of all agents, as every cluster of a release has it.
-func fixedRules(since func(release string) bool) (rbac.Rules, error) {
-	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain, since)
+func fixedRules(of bootstrap.Release) (rbac.Rules, error) {
+	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain, of)
 	if err != nil {
 		return nil, err
 	}
