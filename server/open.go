@@ -55,6 +55,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.addressKinds = s.kindsOfAddresses()
 	if err = s.openStore(ctx); err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Writes, with their admission.
 	reader := objects.NewReader(s.store, s.catalog, times.Soon)
-	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
+	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressKinds, s.store, s.log); err != nil {
 		return err
 	}
 	s.closeLater(s.services.Close)
@@ -136,7 +137,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
 		Keys: s.keys, Kubeconfig: s.Kubeconfig, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets,
 		Quotas: s.admitting.quotas, Sharing: s.sharing})
-	if err = s.controllers.CreateNamespaces(ctx); err != nil {
+	if err = errors.Join(s.controllers.CreateNamespaces(ctx), s.controllers.KeepServiceRanges(ctx)); err != nil {
 		return err
 	}
 	s.activities = []func(context.Context){definitions.Run, elsewhere.Run}

@@ -30,6 +30,8 @@ type Cluster interface {
 	// the name of a subresource. An edit that changes nothing is not a write. edit runs
 	// once, on the newest state.
 	Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error
+	// Apply is a forced apply of a configuration to an existing object, as a manager, through a subresource.
+	Apply(ctx context.Context, res *api.Resource, name, subresource, manager string, config []byte) error
 	// Delete is the DELETE of a request.
 	Delete(ctx context.Context, res *api.Resource, namespace, name string, o DeleteOptions) error
 }
@@ -67,6 +69,11 @@ type Config struct {
 	SecretToken func(namespace, account, uid, secret string) (string, error)
 	Now         func() time.Time
 	Logger      *slog.Logger
+
+	// NamedAddresses says that addresses of services have objects, and so have their ranges.
+	NamedAddresses bool
+	// RangeGrace is the time from the delete of a range until it may go.
+	RangeGrace time.Duration
 
 	Certificates Certificates
 	Quotas       Quotas
@@ -129,29 +136,32 @@ type Manager struct {
 type maker struct {
 	name, account, group, plural string
 	new                          func(context.Context, *cluster) handler
+	needed                       func(*Config) bool // nil: always
 }
 
 // makers are those of all controllers.
 var makers = []maker{
-	{Namespace, "namespace-controller", "", "namespaces", newNamespaces},
-	{GarbageCollector, "generic-garbage-collector", "", "namespaces", newCollector},
-	{RoleAggregation, "clusterrole-aggregation-controller", rolesGroup, "clusterroles", newAggregation},
-	{ServiceAccount, "service-account-controller", "", "serviceaccounts", newServiceAccounts},
-	{RootCA, "root-ca-cert-publisher", "", "configmaps", newRootCA},
-	{AccountToken, "service-account-token-controller", "", "serviceaccounts", newAccountTokens},
-	{ClaimProtection, "pvc-protection-controller", "", "persistentvolumeclaims", newClaimProtection},
-	{VolumeProtection, "pv-protection-controller", "", "persistentvolumes", newVolumeProtection},
-	{Approver, "certificate-controller", requestsGroup, "certificatesigningrequests", newApprover},
-	{Signer, "certificate-controller", requestsGroup, "certificatesigningrequests", newSigner},
-	{Cleaner, "certificate-controller", requestsGroup, "certificatesigningrequests", newCleaner},
-	{BootstrapSigner, "bootstrap-signer", "", "secrets", newInfoSigner},
-	{TokenCleaner, "token-cleaner", "", "secrets", newTokenCleaner},
-	{ResourceQuota, "resourcequota-controller", "", "resourcequotas", newQuotas},
+	{Namespace, "namespace-controller", "", "namespaces", newNamespaces, nil},
+	{GarbageCollector, "generic-garbage-collector", "", "namespaces", newCollector, nil},
+	{RoleAggregation, "clusterrole-aggregation-controller", rolesGroup, "clusterroles", newAggregation, nil},
+	{ServiceAccount, "service-account-controller", "", "serviceaccounts", newServiceAccounts, nil},
+	{RootCA, "root-ca-cert-publisher", "", "configmaps", newRootCA, nil},
+	{AccountToken, "service-account-token-controller", "", "serviceaccounts", newAccountTokens, nil},
+	{ClaimProtection, "pvc-protection-controller", "", "persistentvolumeclaims", newClaimProtection, nil},
+	{VolumeProtection, "pv-protection-controller", "", "persistentvolumes", newVolumeProtection, nil},
+	{Approver, "certificate-controller", requestsGroup, "certificatesigningrequests", newApprover, nil},
+	{Signer, "certificate-controller", requestsGroup, "certificatesigningrequests", newSigner, nil},
+	{Cleaner, "certificate-controller", requestsGroup, "certificatesigningrequests", newCleaner, nil},
+	{BootstrapSigner, "bootstrap-signer", "", "secrets", newInfoSigner, nil},
+	{TokenCleaner, "token-cleaner", "", "secrets", newTokenCleaner, nil},
+	{ResourceQuota, "resourcequota-controller", "", "resourcequotas", newQuotas, nil},
+	{ServiceRanges, "service-cidrs-controller", networkGroup, "servicecidrs", newServiceRanges, func(c *Config) bool { return c.NamedAddresses }},
 }
 
 const (
 	rolesGroup    = "rbac.authorization." + profile.GroupSuffix
 	requestsGroup = "certificates." + profile.GroupSuffix
+	networkGroup  = "networking." + profile.GroupSuffix
 )
 
 // Start starts the selected controllers and returns at once. Stop must be called before
@@ -161,7 +171,7 @@ func Start(ctx context.Context, cfg Config) *Manager {
 	c := newCluster(cfg)
 	m := &Manager{stop: stop, feed: newFeed(c)}
 	for _, made := range makers {
-		if c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) {
+		if c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) && (made.needed == nil || made.needed(&cfg)) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
 		}
 	}

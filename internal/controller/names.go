@@ -22,13 +22,14 @@ const (
 	BootstrapSigner  = "bootstrapsigner"
 	TokenCleaner     = "tokencleaner"
 	ResourceQuota    = "resourcequota"
+	ServiceRanges    = "service-cidr-controller"                     // newer than 1.25
 	PolicyStatus     = "validatingadmissionpolicy-status-controller" // newer than 1.25; the server runs it itself
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
 	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota,
-		RootCA, ServiceAccount, AccountToken, TokenCleaner, PolicyStatus}
+		RootCA, ServiceRanges, ServiceAccount, AccountToken, TokenCleaner, PolicyStatus}
 }
 
 // OnlyByName lists the controllers that "*" does not select, as in kube-controller-manager.

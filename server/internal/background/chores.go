@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -15,6 +16,9 @@ type chore struct {
 	do            func(*Controllers, context.Context) error              // the step; nil for none
 	begin         func(*Controllers, context.Context, *catalog.Snapshot) // what goes on afterwards
 }
+
+// networkGroup is the group of the ranges of services' addresses.
+const networkGroup = "networking." + profile.GroupSuffix
 
 // choresOf lists the chores of a server. The steps of those that it does not have are done.
 func (c *Controllers) choresOf() (all []chore) {
@@ -33,7 +37,8 @@ func (c *Controllers) choresOf() (all []chore) {
 			periodic(p.Registrations, "the objects of group versions", (*Controllers).KeepAPIServices)},
 		{flowGroup, "flowschemas", steps.flows, (*Controllers).followFlowSchemas,
 			periodic(p.FlowControl, "flow schemas and priority levels", (*Controllers).ReconcileFlowControl)},
-		{"", "services", nil, nil, periodic(p.Services, "the addresses of services", (*Controllers).RepairServices)},
+		{"", "services", steps.addresses, (*Controllers).repairAtStart, periodic(p.Services, "the addresses of services", (*Controllers).RepairServices)},
+		{networkGroup, "servicecidrs", nil, nil, periodic(p.OwnService, "the ranges of services' addresses", (*Controllers).KeepServiceRanges)},
 		{registrationGroup, "apiservices", nil, nil, func(c *Controllers, ctx context.Context, first *catalog.Snapshot) {
 			c.background.Go(func() { c.followCustomVersions(ctx, first) })
 		}},
