@@ -31,7 +31,7 @@ const (
 	finalizerRange = networkGroup + "/service-cidr-finalizer"
 	addressManager = "ipaddress." + profile.LabelDomain + "/managed-by" // a label
 	addressFamily  = "ipaddress." + profile.LabelDomain + "/ip-family"
-	allocator      = "ipallocator." + profile.LabelDomain
+	allocator      = "ipallocator." + profile.GroupSuffix
 )
 
 func newServiceRanges(ctx context.Context, c *cluster) handler {

@@ -22,6 +22,7 @@ type assignment struct {
 	spec, before document.Value
 	causes       []schema.Cause // mistakes in requested items
 	named        *named         // nil where addresses have no objects
+	dryRun       bool
 }
 
 // run allocates everything. It returns early with causes, or with an error that is not
@@ -92,7 +93,7 @@ func (a *assignment) takeAddress(text string) error {
 	switch {
 	case errors.Is(err, allocate.ErrTaken):
 		return errors.New("provided IP is already allocated")
-	case errors.As(err, &outside) && a.named != nil:
+	case errors.As(err, &outside) && a.named != nil && (outside.Range == "" || !a.dryRun):
 		return errors.New("the provided network does not match the current range")
 	case errors.As(err, &outside):
 		return fmt.Errorf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", text, outside.Range)

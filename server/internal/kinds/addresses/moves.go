@@ -15,7 +15,7 @@ import (
 const (
 	familyLabel  = "ipaddress." + profile.LabelDomain + "/ip-family"
 	managerLabel = "ipaddress." + profile.LabelDomain + "/managed-by"
-	manager      = "ipallocator." + profile.LabelDomain
+	manager      = "ipallocator." + profile.GroupSuffix
 )
 
 // Moves are the addresses that a service gets and loses by a write, where addresses have objects.

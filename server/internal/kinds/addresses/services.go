@@ -145,7 +145,7 @@ func (v *Services) Claim(of *catalog.Row, obj, old document.Value, dryRun bool) 
 	meta := obj.Get("metadata")
 	name := meta.Get("name").Text()
 	a := assignment{claim: v.all.Begin(dryRun), owner: of.Key(meta.Get("namespace").Text(), name), families: v.all.Families(), rules: &of.GV.Validation,
-		spec: obj.Get("spec"), before: old.Get("spec"), named: v.named}
+		spec: obj.Get("spec"), before: old.Get("spec"), named: v.named, dryRun: dryRun}
 	err := a.run()
 	if len(a.causes) > 0 {
 		err = api.Invalid("", "Service", name, a.causes)
