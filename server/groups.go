@@ -153,7 +153,7 @@ func checkNeeded(snapshot *catalog.Snapshot) error {
 // kindsOfAddresses are the kinds of objects by which addresses of services are allocated, in the newest served version; nil for
 // releases and gates without.
 func (s *Server) kindsOfAddresses() *addresses.Kinds {
-	if !s.features.On(options.ServiceRanges) {
+	if !s.features.On(options.ServiceRanges) || !s.catalog.Snapshot().Serves("", "services") {
 		return nil
 	}
 	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {

@@ -29,6 +29,8 @@ func (c *Controllers) choresOf() (all []chore) {
 	}
 	p, steps := &c.cfg.Pauses, &c.startup
 	for _, one := range []chore{
+		{networkGroup, "servicecidrs", steps.ranges, (*Controllers).KeepServiceRanges,
+			periodic(p.OwnService, "the ranges of services' addresses", (*Controllers).KeepServiceRanges)},
 		{"", "services", steps.service, (*Controllers).KeepOwnService,
 			periodic(p.OwnService, "the service of the server", (*Controllers).KeepOwnService)},
 		{"", "configmaps", steps.extensions, (*Controllers).KeepExtensionConfig,
@@ -38,7 +40,6 @@ func (c *Controllers) choresOf() (all []chore) {
 		{flowGroup, "flowschemas", steps.flows, (*Controllers).followFlowSchemas,
 			periodic(p.FlowControl, "flow schemas and priority levels", (*Controllers).ReconcileFlowControl)},
 		{"", "services", steps.addresses, (*Controllers).repairAtStart, periodic(p.Services, "the addresses of services", (*Controllers).RepairServices)},
-		{networkGroup, "servicecidrs", nil, nil, periodic(p.OwnService, "the ranges of services' addresses", (*Controllers).KeepServiceRanges)},
 		{registrationGroup, "apiservices", nil, nil, func(c *Controllers, ctx context.Context, first *catalog.Snapshot) {
 			c.background.Go(func() { c.followCustomVersions(ctx, first) })
 		}},

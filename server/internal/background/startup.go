@@ -5,7 +5,7 @@ import "errors"
 // startup is the steps of the start that run while the first requests are served; health
 // reports them.
 type startup struct {
-	objects, service, addresses, extensions, apis, flows *startupStep
+	objects, ranges, service, addresses, extensions, apis, flows *startupStep
 
 	done chan struct{} // closed when the objects of every cluster exist
 }
@@ -17,7 +17,7 @@ type startupStep struct {
 
 func newStartup() startup {
 	step := func() *startupStep { return &startupStep{done: make(chan struct{})} }
-	return startup{objects: step(), service: step(), addresses: step(), extensions: step(), apis: step(), flows: step(), done: make(chan struct{})}
+	return startup{objects: step(), ranges: step(), service: step(), addresses: step(), extensions: step(), apis: step(), flows: step(), done: make(chan struct{})}
 }
 
 // Finished reports whether the step is done.
