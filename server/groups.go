@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
+	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -146,5 +147,28 @@ func checkNeeded(snapshot *catalog.Snapshot) error {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}
 	}
+	return nil
+}
+
+// kindsOfAddresses are the kinds of objects by which addresses of services are allocated, in the newest served version; nil for
+// releases and gates without.
+func (s *Server) kindsOfAddresses() *addresses.Kinds {
+	if !s.features.On(options.ServiceRanges) || !s.catalog.Snapshot().Serves("", "services") {
+		return nil
+	}
+	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
+		served := func(plural string) *catalog.Row {
+			row := s.catalog.Snapshot().Resource("networking."+profile.GroupSuffix, version, plural)
+			if row == nil || row.Off {
+				return nil
+			}
+			return row
+		}
+		if ranges, all := served("servicecidrs"), served("ipaddresses"); ranges != nil && all != nil {
+			return &addresses.Kinds{Range: ranges, Address: all, DualWrites: !s.features.On(options.NoDualWrites), Since: s.edition.Since}
+		}
+	}
+	s.log.Warn("the kinds ServiceCIDR and IPAddress are not served, so addresses of services are allocated without them; --runtime-config turns their version on",
+		"feature", options.ServiceRanges)
 	return nil
 }

@@ -56,6 +56,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.addressKinds = s.kindsOfAddresses()
 	if err = s.openStore(ctx); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Writes, with their admission.
 	reader := objects.NewReader(s.store, s.catalog, times.Soon)
-	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
+	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressKinds, s.store, s.log); err != nil {
 		return err
 	}
 	s.closeLater(s.services.Close)
@@ -139,6 +140,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Quotas: s.admitting.quotas, Sharing: s.sharing})
 	if err = s.controllers.CreateNamespaces(ctx); err != nil {
 		return err
+	}
+	if err := s.controllers.KeepServiceRanges(ctx); err != nil { // the start tries again
+		s.log.Warn("the object of --service-cluster-ip-range is not as it should be", "error", err)
 	}
 	s.activities = []func(context.Context){definitions.Run, elsewhere.Run}
 	if controller.Enabled(cfg.Controllers, controller.PolicyStatus) {

@@ -89,7 +89,8 @@ func (s *Server) openShared(ctx context.Context, replica store.Config, kinds sto
 		return err
 	}
 	s.engine = opened.Replica()
-	allocations, err := addresses.NewAllocations(&s.cfg.Addresses, s.catalog.Snapshot().Core("services").Prefix(""), s.store)
+	allocations, err := addresses.NewAllocations(&s.cfg.Addresses, s.catalog.Snapshot().Core("services").Prefix(""),
+		s.addressKinds != nil && !s.addressKinds.DualWrites, s.store)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,20 @@ type Config struct {
 	Reserved            map[Item]string // items reserved for the named owner
 }
 
+// Range is a range of addresses, and the object that it is of.
+type Range struct {
+	netip.Prefix
+	Source Source
+	// Small has the range end after its first 65536 addresses.
+	Small bool
+}
+
+// Source is an object that ranges are of. Without a key there is none.
+type Source struct {
+	Key      string
+	Revision uint64
+}
+
 // Allocator knows the holder of every item.
 //
 // Invariant: an item is held by one claim or by one owner. A claim takes an item under
@@ -60,9 +74,10 @@ type Allocator struct {
 	families []string
 	reserved map[Item]string
 
-	mu    ranks.Mutex[ranks.Derived]
-	spans map[string]*span // by family, and portSpan
-	held  map[Item]*holding
+	mu      ranks.Mutex[ranks.Derived]
+	spans   map[string][]*span // by family, and portSpan
+	ordered bool               // the first span of a family with a free item is used, not any
+	held    map[Item]*holding
 }
 
 // holding is one held item. owner is set once a stored object has it.
@@ -70,6 +85,7 @@ type holding struct {
 	claim *Claim // of the write under way; nil afterwards
 	owner string
 	lost  bool // Repair did not find it at its owner
+	named bool // an object has the address as its name
 }
 
 // portSpan is the name of the span of the ports.
@@ -85,13 +101,46 @@ func Family(a netip.Addr) string {
 
 // New makes an allocator without allocations.
 func New(cfg Config) *Allocator {
-	a := &Allocator{spans: map[string]*span{portSpan: ports(cfg.FirstPort, cfg.LastPort)}, held: map[Item]*holding{}, reserved: cfg.Reserved}
+	a := &Allocator{spans: map[string][]*span{portSpan: {ports(cfg.FirstPort, cfg.LastPort)}}, held: map[Item]*holding{}, reserved: cfg.Reserved}
 	for _, p := range cfg.Addresses {
 		family := Family(p.Addr())
 		a.families = append(a.families, family)
-		a.spans[family] = addresses(p)
+		a.spans[family] = []*span{addresses(Range{Prefix: p, Small: true})}
 	}
 	return a
+}
+
+// SetRanges replaces the ranges of addresses, of which a family may have several or none, and which may overlap. With
+// ordered, the first one with a free address is used.
+func (a *Allocator) SetRanges(ranges []Range, ordered bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := map[string][]*span{portSpan: a.spans[portSpan]}
+	for _, r := range ranges {
+		s := addresses(r)
+		for i := range a.held {
+			if _, in := s.of(i); in {
+				s.used++
+			}
+		}
+		all[Family(r.Addr())] = append(all[Family(r.Addr())], s)
+	}
+	a.spans, a.ordered = all, ordered
+}
+
+// SetNamed notes whether an object has the address as its name. Such an address is not free.
+func (a *Allocator) SetNamed(address netip.Addr, named bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i := Item{Address: address}
+	switch h := a.held[i]; {
+	case h == nil && named:
+		a.hold(i, &holding{named: true})
+	case h != nil:
+		if h.named = named; !named && h.claim == nil && h.owner == "" {
+			a.free(i)
+		}
+	}
 }
 
 // First is the first address of a range, that of the cluster's own service.
@@ -100,37 +149,50 @@ func First(p netip.Prefix) netip.Addr { return p.Masked().Addr().Next() }
 // Families are the families with a range of addresses, the default one first.
 func (a *Allocator) Families() []string { return a.families }
 
-// spanOf returns the span that an item belongs to, nil when it is in no range.
+// spansOf are the spans of the kind of an item.
+func (a *Allocator) spansOf(i Item) []*span {
+	if i.Port != 0 {
+		return a.spans[portSpan]
+	}
+	return a.spans[Family(i.Address)]
+}
+
+// spanOf returns a span that an item belongs to, nil when it is in no range.
 func (a *Allocator) spanOf(i Item) *span {
-	name := portSpan
-	if i.Port == 0 {
-		name = Family(i.Address)
+	for _, s := range a.spansOf(i) {
+		if _, ok := s.of(i); ok {
+			return s
+		}
 	}
-	s := a.spans[name]
-	if s == nil {
-		return nil
+	return nil
+}
+
+// count adds to the numbers of held items of all spans that have the item.
+func (a *Allocator) count(i Item, by int) {
+	for _, s := range a.spansOf(i) {
+		if _, ok := s.of(i); ok {
+			s.used += by
+		}
 	}
-	if _, ok := s.of(i); !ok {
-		return nil
-	}
-	return s
 }
 
 // hold and free update the spans' counts. The lock is held.
 func (a *Allocator) hold(i Item, h *holding) {
-	if _, was := a.held[i]; !was {
-		if s := a.spanOf(i); s != nil {
-			s.used++
-		}
+	if was := a.held[i]; was != nil {
+		h.named = h.named || was.named
+	} else {
+		a.count(i, 1)
 	}
 	a.held[i] = h
 }
 
 func (a *Allocator) free(i Item) {
-	if _, was := a.held[i]; was {
-		if s := a.spanOf(i); s != nil {
-			s.used--
-		}
+	switch h := a.held[i]; {
+	case h == nil:
+	case h.named:
+		a.held[i] = &holding{named: true}
+	default:
+		a.count(i, -1)
 		delete(a.held, i)
 	}
 }
@@ -162,7 +224,7 @@ func (a *Allocator) Changed(owner string, before, after []Item) []Conflict {
 		keeps[i] = true
 		h := a.held[i]
 		switch {
-		case h != nil && h.claim == nil && h.owner != owner:
+		case h != nil && h.claim == nil && h.owner != "" && h.owner != owner:
 			all = append(all, Conflict{i, owner, h.owner})
 			continue
 		case a.spanOf(i) == nil:
@@ -195,7 +257,7 @@ func (a *Allocator) Repair(stored map[string][]Item) (freed, wrong []Conflict) {
 	defer a.mu.Unlock()
 	for i, h := range a.held {
 		switch {
-		case h.claim != nil || has[i][h.owner]:
+		case h.claim != nil || h.owner == "" || has[i][h.owner]:
 			h.lost = false
 		case !h.lost:
 			h.lost = true
@@ -208,7 +270,7 @@ func (a *Allocator) Repair(stored map[string][]Item) (freed, wrong []Conflict) {
 		for owner := range owners {
 			h := a.held[i]
 			switch {
-			case h != nil && h.claim == nil && h.owner != owner:
+			case h != nil && h.claim == nil && h.owner != "" && h.owner != owner:
 				wrong = append(wrong, Conflict{i, owner, h.owner})
 			case a.spanOf(i) == nil:
 				wrong = append(wrong, Conflict{Item: i, Owner: owner})

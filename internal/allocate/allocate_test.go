@@ -22,7 +22,7 @@ func allocator(first, last int, ranges ...string) *Allocator {
 func TestRanges(t *testing.T) {
 	for _, c := range []struct {
 		cidr        string
-		size, low   int
+		size, low   uint64
 		first, last string
 		outside     []string
 	}{
@@ -33,14 +33,14 @@ func TestRanges(t *testing.T) {
 		{"fd00::/108", 65535, 256, "fd00::1", "fd00::ffff", []string{"fd00::", "fd00::1:0", "fd00::10:1", "10.0.0.1"}},
 		{"fd00::ffff:fff0:0/112", 65535, 256, "fd00::ffff:fff0:1", "fd00::ffff:fff0:ffff", []string{"fd00::ffff:fff1:0"}},
 	} {
-		s := addresses(netip.MustParsePrefix(c.cidr))
+		s := addresses(Range{Prefix: netip.MustParsePrefix(c.cidr), Small: true})
 		if s.size != c.size || s.low != c.low {
 			t.Errorf("%s: size %d, low %d, expected %d, %d", c.cidr, s.size, s.low, c.size, c.low)
 		}
 		if first, last := s.at(0), s.at(s.size-1); first != ip(c.first) || last != ip(c.last) {
 			t.Errorf("%s: %s to %s, expected %s to %s", c.cidr, first, last, c.first, c.last)
 		}
-		for _, n := range []int{0, 1, s.size / 2, s.size - 1} {
+		for _, n := range []uint64{0, 1, s.size / 2, s.size - 1} {
 			if back, ok := s.of(s.at(n)); !ok || back != n {
 				t.Errorf("%s: number %d is %s, which is %d %v", c.cidr, n, s.at(n), back, ok)
 			}
@@ -79,7 +79,7 @@ func TestBeginningOfTheRangeIsLeft(t *testing.T) {
 	a := allocator(1, 1, "10.0.0.0/24")
 	low := map[Item]bool{}
 	for n := range 16 {
-		low[a.spans["IPv4"].at(n)] = true
+		low[a.spans["IPv4"][0].at(uint64(n))] = true
 	}
 	for n := range 254 {
 		c := a.Begin(false)
@@ -220,8 +220,8 @@ func TestRepair(t *testing.T) {
 		}
 	}
 	writing.Release()
-	if a.spans[portSpan].used != 2 {
-		t.Errorf("%d are counted, 2 are held", a.spans[portSpan].used)
+	if a.spans[portSpan][0].used != 2 {
+		t.Errorf("%d are counted, 2 are held", a.spans[portSpan][0].used)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestConcurrentClaims(t *testing.T) {
 		})
 	}
 	writers.Wait()
-	if n := a.spans[portSpan].used; n != 0 || len(a.held) != 0 {
+	if n := a.spans[portSpan][0].used; n != 0 || len(a.held) != 0 {
 		t.Errorf("%d are counted and %d held, although all is deleted", n, len(a.held))
 	}
 }

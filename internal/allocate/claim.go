@@ -1,6 +1,9 @@
 package allocate
 
-import "slices"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Claim is the allocation of one write. It ends with Keep or with Release. A nil Claim
 // takes nothing.
@@ -10,6 +13,7 @@ type Claim struct {
 	all    *Allocator
 	dryRun bool
 	taken  []Item
+	from   []Source
 }
 
 // Begin starts a claim. One for a dry run holds nothing: it finds the items that a write
@@ -25,16 +29,19 @@ func (c *Claim) Any(family string) (Item, error) {
 	if family == "" {
 		family = portSpan
 	}
-	s := a.spans[family]
-	if s == nil {
-		return Item{}, ErrFull
+	spans := a.spans[family]
+	first := 0
+	if len(spans) > 1 && !a.ordered {
+		first = rand.IntN(len(spans))
 	}
-	i, ok := s.any(func(i Item) bool { return c.allowed(i, "") })
-	if !ok {
-		return Item{}, ErrFull
+	for k := range spans {
+		s := spans[(first+k)%len(spans)]
+		if i, ok := s.any(func(i Item) bool { return c.allowed(i, "") }); ok {
+			c.take(i, s)
+			return i, nil
+		}
 	}
-	c.take(i)
-	return i, nil
+	return Item{}, ErrFull
 }
 
 // Take takes the given item for the object owner. Errors: ErrTaken, *OutsideError.
@@ -42,20 +49,17 @@ func (c *Claim) Take(i Item, owner string) error {
 	a := c.all
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.spanOf(i) == nil {
-		name := portSpan
-		if i.Port == 0 {
-			name = Family(i.Address)
-		}
-		if s := a.spans[name]; s != nil {
-			return &OutsideError{s.text}
+	s := a.spanOf(i)
+	if s == nil {
+		if all := a.spansOf(i); len(all) > 0 {
+			return &OutsideError{all[0].text}
 		}
 		return &OutsideError{}
 	}
 	if !c.allowed(i, owner) {
 		return ErrTaken
 	}
-	c.take(i)
+	c.take(i, s)
 	return nil
 }
 
@@ -68,11 +72,22 @@ func (c *Claim) allowed(i Item, owner string) bool {
 	return c.all.held[i] == nil && !slices.Contains(c.taken, i)
 }
 
-func (c *Claim) take(i Item) {
+func (c *Claim) take(i Item, of *span) {
 	c.taken = append(c.taken, i)
+	if of.source.Key != "" {
+		c.from = append(c.from, of.source)
+	}
 	if !c.dryRun {
 		c.all.hold(i, &holding{claim: c})
 	}
+}
+
+// Sources are the objects whose ranges the items are of.
+func (c *Claim) Sources() []Source {
+	if c == nil {
+		return nil
+	}
+	return c.from
 }
 
 // Keep ends the claim of a write that was made, or whose outcome is unknown: the object

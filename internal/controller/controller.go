@@ -30,6 +30,8 @@ type Cluster interface {
 	// the name of a subresource. An edit that changes nothing is not a write. edit runs
 	// once, on the newest state.
 	Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error
+	// Apply is a forced apply of a configuration to an existing object, as a manager, through a subresource.
+	Apply(ctx context.Context, res *api.Resource, name, subresource, manager string, config []byte) error
 	// Delete is the DELETE of a request.
 	Delete(ctx context.Context, res *api.Resource, namespace, name string, o DeleteOptions) error
 }
@@ -73,6 +75,9 @@ type Config struct {
 	SecretToken func(namespace, account, uid, secret string) (string, error)
 	Now         func() time.Time
 	Logger      *slog.Logger
+
+	// RangeGrace is the time from the delete of a range until it may go.
+	RangeGrace time.Duration
 
 	Certificates Certificates
 	Quotas       Quotas
@@ -155,14 +160,16 @@ var makers = []maker{
 	{ResourceQuota, "resourcequota-controller", "", "resourcequotas", newQuotas},
 	{StorageMigrator, "storage-version-migrator-controller", migrationsGroup, "storageversionmigrations", newMigrations},
 	{LeaderElection, "", leasesGroup, "leasecandidates", newElections},
+	{ServiceRanges, "service-cidrs-controller", networkGroup, "servicecidrs", newServiceRanges},
 }
 
 // gates are the features of controllers that run only while these are on.
-var gates = map[string]string{LeaderElection: "CoordinatedLeaderElection", StorageMigrator: "StorageVersionMigrator"}
+var gates = map[string]string{LeaderElection: "CoordinatedLeaderElection", StorageMigrator: "StorageVersionMigrator", ServiceRanges: "MultiCIDRServiceAllocator"}
 
 const (
 	rolesGroup    = "rbac.authorization." + profile.GroupSuffix
 	requestsGroup = "certificates." + profile.GroupSuffix
+	networkGroup  = "networking." + profile.GroupSuffix
 )
 
 // Start starts the selected controllers and returns at once. Stop must be called before

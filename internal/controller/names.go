@@ -24,13 +24,14 @@ const (
 	ResourceQuota    = "resourcequota"
 	StorageMigrator  = "storage-version-migrator-controller"         // newer than 1.25
 	LeaderElection   = "leader-election-controller"                  // newer than 1.25; of kube-apiserver
+	ServiceRanges    = "service-cidr-controller"                     // newer than 1.25
 	PolicyStatus     = "validatingadmissionpolicy-status-controller" // newer than 1.25; the server runs it itself
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
 	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, LeaderElection, Namespace, VolumeProtection, ClaimProtection,
-		ResourceQuota, RootCA, ServiceAccount, AccountToken, StorageMigrator, TokenCleaner, PolicyStatus}
+		ResourceQuota, RootCA, ServiceRanges, ServiceAccount, AccountToken, StorageMigrator, TokenCleaner, PolicyStatus}
 }
 
 // OnlyByName lists the controllers that "*" does not select, as in kube-controller-manager.

@@ -7,12 +7,12 @@ import (
 
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ selection, want string }{
-		{"*", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector leader-election-controller namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token storage-version-migrator-controller validatingadmissionpolicy-status-controller"},
-		{"*,tokencleaner,-clusterrole-aggregation,bootstrapsigner", "bootstrapsigner csrapproving csrcleaner csrsigning garbagecollector leader-election-controller namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token storage-version-migrator-controller tokencleaner validatingadmissionpolicy-status-controller"},
+		{"*", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector leader-election-controller namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher service-cidr-controller serviceaccount serviceaccount-token storage-version-migrator-controller validatingadmissionpolicy-status-controller"},
+		{"*,tokencleaner,-clusterrole-aggregation,bootstrapsigner", "bootstrapsigner csrapproving csrcleaner csrsigning garbagecollector leader-election-controller namespace pv-protection pvc-protection resourcequota root-ca-cert-publisher service-cidr-controller serviceaccount serviceaccount-token storage-version-migrator-controller tokencleaner validatingadmissionpolicy-status-controller"},
 		{"-*", ""},
 		{"*,-*", ""},
 		{"-*,namespace", "namespace"},
-		{"*,-namespace", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector leader-election-controller pv-protection pvc-protection resourcequota root-ca-cert-publisher serviceaccount serviceaccount-token storage-version-migrator-controller validatingadmissionpolicy-status-controller"},
+		{"*,-namespace", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector leader-election-controller pv-protection pvc-protection resourcequota root-ca-cert-publisher service-cidr-controller serviceaccount serviceaccount-token storage-version-migrator-controller validatingadmissionpolicy-status-controller"},
 		{"namespace,-namespace", "namespace"}, // the first word decides
 		{"-namespace", ""},
 		{"serviceaccount,namespace", "namespace serviceaccount"},

@@ -42,6 +42,16 @@ func EachElement(data []byte, visit func(value []byte) bool) {
 	}
 }
 
+// FindTexts are the strings of the array at a path in canonical JSON.
+func FindTexts(data []byte, path ...string) (all []string) {
+	list, _ := Find(data, path...)
+	EachElement(list, func(value []byte) bool {
+		all = append(all, Unquote(value))
+		return true
+	})
+	return all
+}
+
 // Unquote returns the string of JSON text, "" for text that is not a string.
 func Unquote(text []byte) string {
 	if len(text) < 2 || text[0] != '"' {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -16,6 +17,9 @@ type chore struct {
 	begin         func(*Controllers, context.Context, *catalog.Snapshot) // what goes on afterwards
 }
 
+// networkGroup is the group of the ranges of services' addresses.
+const networkGroup = "networking." + profile.GroupSuffix
+
 // choresOf lists the chores of a server. The steps of those that it does not have are done.
 func (c *Controllers) choresOf() (all []chore) {
 	periodic := func(pause time.Duration, what string, do func(*Controllers, context.Context) error) func(*Controllers, context.Context, *catalog.Snapshot) {
@@ -25,6 +29,8 @@ func (c *Controllers) choresOf() (all []chore) {
 	}
 	p, steps := &c.cfg.Pauses, &c.startup
 	for _, one := range []chore{
+		{networkGroup, "servicecidrs", steps.ranges, (*Controllers).KeepServiceRanges,
+			periodic(p.OwnService, "the ranges of services' addresses", (*Controllers).KeepServiceRanges)},
 		{"", "services", steps.service, (*Controllers).KeepOwnService,
 			periodic(p.OwnService, "the service of the server", (*Controllers).KeepOwnService)},
 		{"", "configmaps", steps.extensions, (*Controllers).KeepExtensionConfig,
@@ -33,7 +39,7 @@ func (c *Controllers) choresOf() (all []chore) {
 			periodic(p.Registrations, "the objects of group versions", (*Controllers).KeepAPIServices)},
 		{flowGroup, "flowschemas", steps.flows, (*Controllers).followFlowSchemas,
 			periodic(p.FlowControl, "flow schemas and priority levels", (*Controllers).ReconcileFlowControl)},
-		{"", "services", nil, nil, periodic(p.Services, "the addresses of services", (*Controllers).RepairServices)},
+		{"", "services", steps.addresses, (*Controllers).repairAtStart, periodic(p.Services, "the addresses of services", (*Controllers).RepairServices)},
 		{registrationGroup, "apiservices", nil, nil, func(c *Controllers, ctx context.Context, first *catalog.Snapshot) {
 			c.background.Go(func() { c.followCustomVersions(ctx, first) })
 		}},

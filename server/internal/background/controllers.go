@@ -86,6 +86,7 @@ type Controllers struct {
 
 	startup        startup
 	chores         []chore
+	reported       reports
 	othersDropped  atomic.Bool                        // the API services of other releases
 	manager        atomic.Pointer[controller.Manager] // nil while the controllers do not run here
 	background     sync.WaitGroup
@@ -164,7 +165,13 @@ func (c *Controllers) RootCAChanged() {
 func (c *Controllers) Bootstrapped() <-chan struct{} { return c.startup.done }
 
 // Hooks are the steps of the start.
-func (c *Controllers) Hooks() []Hook { return c.startup.hooks() }
+func (c *Controllers) Hooks() []Hook {
+	all := c.startup.hooks()
+	if c.services.RangeRow() != nil {
+		all = append(all, Hook{Name: "poststarthook/start-kubernetes-service-cidr-controller", Step: c.startup.ranges})
+	}
+	return all
+}
 
 // expire removes objects some time after their last write.
 func (c *Controllers) expire(ctx context.Context) {
@@ -212,6 +219,7 @@ func (c *Controllers) startControllers(ctx context.Context) *controller.Manager 
 		Quotas: &quotas{c.cfg.Quotas, c, objects.Options{User: authn.ServiceAccount("kube-system", "resourcequota-controller", ""),
 			Manager: controllersManager}},
 		QuotaResync: c.cfg.Pauses.Quotas,
+		RangeGrace:  c.cfg.Pauses.RangeGrace,
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {
@@ -291,6 +299,17 @@ func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, su
 		return nil
 	})})
 	return err
+}
+
+// Apply implements controller.Cluster.
+func (a *actor) Apply(ctx context.Context, res *api.Resource, name, subresource, manager string, config []byte) error {
+	row, err := a.row(res)
+	if err != nil {
+		return err
+	}
+	opts := a.opts
+	opts.Manager = manager
+	return a.server.objects.ApplyOwn(ctx, objects.Ref{Row: row, Sub: res.Subresource(subresource), Name: name}, opts, config)
 }
 
 // Delete implements controller.Cluster.

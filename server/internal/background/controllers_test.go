@@ -34,7 +34,7 @@ func foreground() string { return `{"propagationPolicy":"Foreground"}` }
 
 func TestControllerNamesAreChecked(t *testing.T) {
 	err := (&server.Config{InMemory: true, Background: server.Background{Controllers: []string{"*", "-gc"}}}).Validate()
-	if err == nil || !strings.Contains(err.Error(), "garbagecollector, leader-election-controller, namespace, pv-protection, pvc-protection, resourcequota, root-ca-cert-publisher, serviceaccount") {
+	if err == nil || !strings.Contains(err.Error(), "garbagecollector, leader-election-controller, namespace, pv-protection, pvc-protection, resourcequota, root-ca-cert-publisher, service-cidr-controller, serviceaccount") {
 		t.Errorf("an unknown controller: %v", err)
 	}
 }

@@ -17,6 +17,8 @@ type Pauses struct {
 	Certificates controller.CleaningTimes
 	// Quotas is the period in which each resource quota is counted again.
 	Quotas time.Duration
+	// RangeGrace is the time from the delete of a range of services' addresses until it may go.
+	RangeGrace time.Duration
 	// Retry is the pause after a failure.
 	Retry time.Duration
 }

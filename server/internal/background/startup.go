@@ -5,7 +5,7 @@ import "errors"
 // startup is the steps of the start that run while the first requests are served; health
 // reports them.
 type startup struct {
-	objects, service, extensions, apis, flows *startupStep
+	objects, ranges, service, addresses, extensions, apis, flows *startupStep
 
 	done chan struct{} // closed when the objects of every cluster exist
 }
@@ -17,7 +17,7 @@ type startupStep struct {
 
 func newStartup() startup {
 	step := func() *startupStep { return &startupStep{done: make(chan struct{})} }
-	return startup{objects: step(), service: step(), extensions: step(), apis: step(), flows: step(), done: make(chan struct{})}
+	return startup{objects: step(), ranges: step(), service: step(), addresses: step(), extensions: step(), apis: step(), flows: step(), done: make(chan struct{})}
 }
 
 // Finished reports whether the step is done.
@@ -62,7 +62,7 @@ func (p *startup) hooks() []Hook {
 		{Name: "poststarthook/storage-readiness"},
 		{Name: "poststarthook/start-system-namespaces-controller"},
 		{Name: "poststarthook/bootstrap-controller", Step: p.service},
-		{Name: "poststarthook/start-service-ip-repair-controllers"},
+		{Name: "poststarthook/start-service-ip-repair-controllers", Step: p.addresses},
 		{Name: "poststarthook/rbac/bootstrap-roles", Step: p.objects, Needed: true},
 		{Name: "poststarthook/scheduling/bootstrap-system-priority-classes", Step: p.objects, Needed: true},
 		{Name: "poststarthook/priority-and-fairness-config-producer", Step: p.objects, Needed: true},

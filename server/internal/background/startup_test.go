@@ -23,7 +23,7 @@ func TestGraceOfTheStart(t *testing.T) {
 	if got := failing(false); len(got) <= len(needed) || !slices.Contains(got, "autoregister-completion") {
 		t.Errorf("without grace only %v fail", got)
 	}
-	for _, step := range []*startupStep{p.objects, p.service, p.extensions, p.apis, p.flows} {
+	for _, step := range []*startupStep{p.objects, p.ranges, p.service, p.addresses, p.extensions, p.apis, p.flows} {
 		close(step.done)
 	}
 	if got := failing(false); got != nil {

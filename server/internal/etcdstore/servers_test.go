@@ -130,6 +130,66 @@ func TestAddressesAtOnce(t *testing.T) {
 	}
 }
 
+// TestNamedAddressesAtOnce: of a release in which addresses have objects, no two services get one address of few, on
+// whichever server; the objects are those of the services, and so are the allocations of a release that has them too.
+func TestNamedAddressesAtOnce(t *testing.T) {
+	const addresses = "/apis/networking.k8s.io/v1/ipaddresses"
+	for _, version := range []string{"1.33", "1.36"} {
+		all := servers(t, 3, func(c *server.Config) {
+			c.EmulatedVersion, c.ServiceClusterIPRange = []string{version}, "10.9.0.0/28"
+		})
+		for _, s := range all {
+			if err := s.Running.LookAfter(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all[0].Post("/apis/networking.k8s.io/v1/servicecidrs", `{"metadata":{"name":"more"},"spec":{"cidrs":["10.9.1.0/29"]}}`).Expect(t, 201, "")
+		const services, free = "/api/v1/namespaces/default/services", 14 + 6 - 1
+		var writing sync.WaitGroup
+		var mu sync.Mutex
+		answers := map[int]int{}
+		for i := range 2 * free {
+			writing.Go(func() {
+				spec := ""
+				if i%5 == 0 {
+					spec = `"clusterIP":"10.9.1.3",`
+				}
+				r := all[i%3].Post(services, fmt.Sprintf(`{"metadata":{"name":"s%d"},"spec":{%s"ports":[{"port":80}]}}`, i, spec))
+				mu.Lock()
+				defer mu.Unlock()
+				answers[r.Code]++
+			})
+		}
+		writing.Wait()
+		for i := 0; answers[500] == 0 && i < free; i++ {
+			answers[all[i%3].Post(services, fmt.Sprintf(`{"metadata":{"name":"t%d"},"spec":{"ports":[{"port":80}]}}`, i)).Code]++
+		}
+		if answers[201] != free {
+			t.Errorf("%s: %d services for %d addresses, answers %v", version, answers[201], free, answers)
+		}
+		owners := map[string]string{}
+		list, _ := all[0].Get(addresses).Field(t, "items").([]any)
+		for _, item := range list {
+			object := item.(map[string]any)
+			owners[object["metadata"].(map[string]any)["name"].(string)] = object["spec"].(map[string]any)["parentRef"].(map[string]any)["name"].(string)
+		}
+		list, _ = all[1].Get(services).Field(t, "items").([]any)
+		for _, item := range list {
+			object := item.(map[string]any)
+			name, ip := object["metadata"].(map[string]any)["name"].(string), object["spec"].(map[string]any)["clusterIP"].(string)
+			if owners[ip] != name {
+				t.Errorf("%s: %s has %s, which is of %q", version, name, ip, owners[ip])
+			}
+			delete(owners, ip)
+			all[len(name)%3].Send("DELETE", services+"/"+name, "", nil).Expect(t, 200, "")
+		}
+		list, _ = all[2].Get(addresses).Field(t, "items").([]any)
+		if len(owners) != 0 || len(list) != 0 {
+			t.Errorf("%s: objects of addresses without services: %v %v", version, owners, list)
+		}
+	}
+}
+
 // TestDefinitionsOfOtherServers: a custom resource that is defined through one server is served by
 // the other one, with the objects of both.
 func TestDefinitionsOfOtherServers(t *testing.T) {

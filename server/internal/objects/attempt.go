@@ -16,6 +16,9 @@ func (e *Evaluation) abandon() {
 		for _, giveBack := range e.taken {
 			giveBack()
 		}
+		for _, p := range e.parts {
+			p.abandon()
+		}
 		e.claim, e.taken = nil, nil
 		e.release()
 	}
@@ -25,6 +28,9 @@ func (e *Evaluation) release() {
 	for _, doc := range e.docs {
 		doc.Release()
 	}
+	for _, p := range e.parts {
+		p.release()
+	}
 	e.space.Release()
-	e.docs, e.space = nil, nil
+	e.docs, e.space, e.parts = nil, nil, nil
 }

@@ -15,25 +15,39 @@ func (e *Evaluation) charges() bool {
 	return e.charge != nil && len(e.charge.Keys()) > 0 && (e.made.Op == store.OpCreate || e.made.Op == store.OpUpdate)
 }
 
-// store commits an evaluation that was made apart, and its charge in the same
-// transaction, first the quotas. One that has gone meanwhile needs none. It may be called
-// again after store.ErrChanged.
+// store commits an evaluation that was made apart, and in the same transaction its charge and its parts, first the
+// quotas. A quota that has gone meanwhile needs none. It may be called again after store.ErrChanged.
 func (e *Evaluation) store(key string) (store.Entry, error) {
-	if !e.charges() {
+	if err := e.evaluateParts(); err != nil {
+		return store.Entry{}, err
+	}
+	if !e.charges() && len(e.parts) == 0 {
 		return e.s.store.Update(e.ctx, key, e.commitTo)
 	}
-	keys := append(slices.Clone(e.charge.Keys()), key)
-	last := len(keys) - 1
-	all, err := e.s.store.UpdateAll(e.ctx, keys, func(current []*store.Entry) (writes []store.Write, err error) {
+	var keys []string
+	if e.charges() {
+		keys = slices.Clone(e.charge.Keys())
+	}
+	quotas := len(keys)
+	for _, p := range e.parts {
+		keys = append(keys, p.key)
+	}
+	last := len(keys)
+	all, err := e.s.store.UpdateAll(e.ctx, append(keys, key), func(current []*store.Entry) (writes []store.Write, err error) {
 		if !sameBasis(e.current, current[last]) {
 			return nil, errStale
 		}
-		writes = make([]store.Write, len(keys))
-		for i, quota := range current[:last] {
+		writes = make([]store.Write, last+1)
+		for i, quota := range current[:quotas] {
 			if quota == nil {
 				continue
 			}
 			if writes[i], err = e.chargeTo(quota); err != nil {
+				return nil, err
+			}
+		}
+		for i, p := range e.parts {
+			if writes[quotas+i], err = p.commitPart(current[quotas+i]); err != nil {
 				return nil, err
 			}
 		}

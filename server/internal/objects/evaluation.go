@@ -69,6 +69,7 @@ type product struct {
 	space  *stored.Space // of made
 	answer *store.Entry  // if it differs from the stored object
 	given  bool          // to the store, which may have written it
+	parts  []part        // which are written in the same transaction
 	ending ending
 }
 

@@ -9,14 +9,17 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// Writes of services differ from all others in two ways: they claim addresses and ports,
-// and the endpoints of a removed service go with it.
+// Writes of services differ from all others in three ways: they claim addresses and ports,
+// the objects of these addresses are written with them (addresses.go), and the endpoints of a removed service go with it.
 
 // claimAddresses gives a service its addresses and ports. An abandoned evaluation
 // releases them.
 func (e *Evaluation) claimAddresses() (err error) {
 	if e.stored.Sub == nil || e.writesWhole() {
 		e.claim, err = e.s.services.Claim(e.stored.Row, e.obj, e.old, e.Opts.DryRun)
+		for _, from := range e.claim.Sources() {
+			e.reads = append(e.reads, store.Seen{Key: from.Key, Revision: from.Revision})
+		}
 	}
 	return err
 }

@@ -133,7 +133,7 @@ func (o *Objects) write(ctx context.Context, w *Write) (Result, error) {
 		if err := e.run(); err != nil {
 			return store.Write{}, err
 		}
-		if e.charges() {
+		if e.charges() || !e.moves().None() {
 			return store.Write{}, errWaits
 		}
 		return e.commit()
@@ -339,6 +339,9 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 	defer e.release()
 	settle(e.claim, key, e.given, err)
 	e.claim, e.taken = nil, nil
+	for _, p := range e.parts {
+		p.taken = nil
+	}
 	if e.Opts.Author != nil {
 		for _, text := range e.warnings {
 			e.Opts.Author.Warn(text)

@@ -46,6 +46,8 @@ const (
 	VersionHashes     = "StorageVersionHash"
 	PriorityFairness  = "APIPriorityAndFairness"
 	CBOR              = "CBORServingAndStorage"
+	ServiceRanges     = "MultiCIDRServiceAllocator"
+	NoDualWrites      = "DisableAllocatorDualWrite"
 	allAlpha, allBeta = "AllAlpha", "AllBeta"
 )
 

@@ -16,6 +16,8 @@ var effects = map[string]string{
 	OpenAPIV3:        "documents below /openapi/v3",
 	VersionHashes:    "discovery says by a hash how a resource is stored",
 	CBOR:             "requests, answers and watches in CBOR for clients that ask for it",
+	ServiceRanges:    "addresses of services are allocated from ServiceCIDR objects, and have IPAddress objects",
+	NoDualWrites:     "addresses that have objects have no allocations as in earlier releases beside",
 	PriorityFairness: "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
 }
 

@@ -86,6 +86,7 @@ var Production = Durations{
 		Services:      3 * time.Minute,
 		Namespaces:    time.Minute,
 		Quotas:        5 * time.Minute,
+		RangeGrace:    10 * time.Second,
 		Reload:        10 * time.Second,
 		Renewal:       time.Hour,
 		Retry:         5 * time.Second,

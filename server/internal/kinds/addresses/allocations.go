@@ -34,14 +34,18 @@ var (
 	portsKey    = "ranges/servicenodeports"
 )
 
-// NewAllocations makes the store of services, whose keys have a prefix, over another one.
-func NewAllocations(cfg *Config, services string, s store.Store) (*Allocations, error) {
+// NewAllocations makes the store of services, whose keys have a prefix, over another one. With portsOnly there are
+// allocations of node ports only, as where addresses have objects.
+func NewAllocations(cfg *Config, services string, portsOnly bool, s store.Store) (*Allocations, error) {
 	all, err := newAllocator(cfg, services)
 	if err != nil {
 		return nil, err
 	}
 	r := &Allocations{Store: s, services: services}
 	for i, family := range all.Families() {
+		if portsOnly {
+			break
+		}
 		r.keys, r.spans = append(r.keys, addressKeys[i]), append(r.spans, all.Span(family))
 	}
 	r.keys, r.spans = append(r.keys, portsKey), append(r.spans, all.Span(""))

@@ -21,6 +21,8 @@ type assignment struct {
 	rules        *document.Hooks // of the documents
 	spec, before document.Value
 	causes       []schema.Cause // mistakes in requested items
+	named        *named         // nil where addresses have no objects
+	dryRun       bool
 }
 
 // run allocates everything. It returns early with causes, or with an error that is not
@@ -71,7 +73,7 @@ func (a *assignment) addresses() error {
 		}
 		item, err := a.claim.Any(family.Text())
 		if err != nil {
-			return api.Internal("failed to allocate a serviceIP: " + err.Error())
+			return api.Internal(a.named.noAddress(a.owner) + err.Error())
 		}
 		ips.AppendString(item.Address.String())
 	}
@@ -91,6 +93,8 @@ func (a *assignment) takeAddress(text string) error {
 	switch {
 	case errors.Is(err, allocate.ErrTaken):
 		return errors.New("provided IP is already allocated")
+	case errors.As(err, &outside) && a.named != nil && (outside.Range == "" || !a.dryRun):
+		return errors.New("the provided network does not match the current range")
 	case errors.As(err, &outside):
 		return fmt.Errorf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", text, outside.Range)
 	}

@@ -22,25 +22,39 @@ import (
 type Services struct {
 	*live.Collection[*[]allocate.Item] // the items of each service
 	Row                                *catalog.Row
+	named                              *named // nil where addresses have no objects
 	all                                *allocate.Allocator
 	log                                *slog.Logger
 
 	seen map[allocate.Conflict]int // number of repairs that found it; used by them only
 }
 
-// Open reads the items of the stored services, and follows them.
-func Open(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store, log *slog.Logger) (*Services, error) {
+// Open reads the items of the stored services, and follows them. With kinds, the objects of addresses and their ranges
+// too; nil for none.
+func Open(ctx context.Context, cfg *Config, res *catalog.Row, kinds *Kinds, s store.Store, log *slog.Logger) (*Services, error) {
 	v := &Services{Row: res, log: log}
 	var err error
 	if v.all, err = newAllocator(cfg, res.Prefix("")); err != nil {
 		return nil, err
 	}
+	if kinds != nil {
+		if v.named, err = openNamed(ctx, kinds, cfg, v.all, s, log); err != nil {
+			return nil, err
+		}
+	}
 	v.Collection, err = live.Open(ctx, live.Config[*[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
 	if err != nil {
+		v.named.close()
 		return nil, err
 	}
 	live.Derive(v.Collection, v.follow)
 	return v, nil
+}
+
+// Close ends following.
+func (v *Services) Close() {
+	v.Collection.Close()
+	v.named.close()
 }
 
 // newAllocator makes the allocator of the configured ranges. The keys of services begin with a
@@ -91,12 +105,8 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 	defer doc.Release()
 	spec := doc.Root()
 	var items []allocate.Item
-	if !spec.Get("type").Equals("ExternalName") {
-		for _, ip := range spec.Get("clusterIPs").Elements() {
-			if a, err := netip.ParseAddr(ip.Text()); err == nil {
-				items = append(items, allocate.Item{Address: a})
-			}
-		}
+	for _, a := range addressesOf(spec) {
+		items = append(items, allocate.Item{Address: a})
 	}
 	if !ownsPorts(spec) {
 		return &items, nil
@@ -112,6 +122,19 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 	return &items, nil
 }
 
+// addressesOf are the addresses of a service with a spec.
+func addressesOf(spec document.Value) (all []netip.Addr) {
+	if spec.Get("type").Equals("ExternalName") {
+		return nil
+	}
+	for _, ip := range spec.Get("clusterIPs").Elements() {
+		if a, err := netip.ParseAddr(ip.Text()); err == nil {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // Claim allocates the addresses and ports of a service before it is written, and fills
 // them in. old is the service that it replaces, absent on create. settle ends the claim;
 // it is nil for other objects. Errors: 422, or 500 when a range is exhausted.
@@ -122,7 +145,7 @@ func (v *Services) Claim(of *catalog.Row, obj, old document.Value, dryRun bool) 
 	meta := obj.Get("metadata")
 	name := meta.Get("name").Text()
 	a := assignment{claim: v.all.Begin(dryRun), owner: of.Key(meta.Get("namespace").Text(), name), families: v.all.Families(), rules: &of.GV.Validation,
-		spec: obj.Get("spec"), before: old.Get("spec")}
+		spec: obj.Get("spec"), before: old.Get("spec"), named: v.named, dryRun: dryRun}
 	err := a.run()
 	if len(a.causes) > 0 {
 		err = api.Invalid("", "Service", name, a.causes)
