@@ -56,7 +56,6 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.addressKinds = s.kindsOfAddresses()
 	if err = s.openStore(ctx); err != nil {
 		return err
 	}
@@ -138,11 +137,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: s.ownAddress(), Port: s.port(), Objects: s.objects, Store: s.store, Catalog: s.catalog,
 		Keys: s.keys, Kubeconfig: s.Kubeconfig, Authz: authz, Elsewhere: elsewhere, Services: s.services, Issuer: s.accounts.ofSecrets,
 		Quotas: s.admitting.quotas, Sharing: s.sharing})
-	if err = s.controllers.CreateNamespaces(ctx); err != nil {
+	if err = s.controllers.Prepare(ctx); err != nil {
 		return err
-	}
-	if err := s.controllers.KeepServiceRanges(ctx); err != nil { // the start tries again
-		s.log.Warn("the object of --service-cluster-ip-range is not as it should be", "error", err)
 	}
 	s.activities = []func(context.Context){definitions.Run, elsewhere.Run}
 	if controller.Enabled(cfg.Controllers, controller.PolicyStatus) {

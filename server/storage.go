@@ -24,6 +24,7 @@ import (
 
 // openStore opens the store of the catalog's kinds, and the operators' socket.
 func (s *Server) openStore(ctx context.Context) error {
+	s.addressKinds = s.kindsOfAddresses()
 	cipher, err := encryption.Read(s.cfg.EncryptionConfigFile, catalog.ResourceOfKey)
 	if err != nil {
 		return err

@@ -21,6 +21,17 @@ import (
 // systemNamespaces exist from the start.
 var systemNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
+// Prepare writes what the first request may need: the namespaces, and the ranges of addresses, which the start tries again.
+func (c *Controllers) Prepare(ctx context.Context) error {
+	if err := c.CreateNamespaces(ctx); err != nil {
+		return err
+	}
+	if err := c.KeepServiceRanges(ctx); err != nil {
+		c.log.Warn("the object of --service-cluster-ip-range is not as it should be", "error", err)
+	}
+	return nil
+}
+
 // CreateNamespaces creates the namespaces that exist before the first request.
 func (c *Controllers) CreateNamespaces(ctx context.Context) error {
 	for _, name := range systemNamespaces {

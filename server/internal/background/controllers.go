@@ -168,7 +168,7 @@ func (c *Controllers) Bootstrapped() <-chan struct{} { return c.startup.done }
 func (c *Controllers) Hooks() []Hook {
 	all := c.startup.hooks()
 	if c.services.RangeRow() != nil {
-		all = append(all, Hook{Name: "poststarthook/start-kubernetes-service-cidr-controller", Step: c.startup.ranges})
+		all = append(all, Hook{Name: "poststarthook/start-" + rangesManager, Step: c.startup.ranges})
 	}
 	return all
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // rangesManager is the manager of the condition of the configured ranges, and the source of events about them.
-const rangesManager = "kubernetes-service-cidr-controller"
+const rangesManager = addresses.OwnService + "-service-cidr-controller"
 
 // KeepServiceRanges creates the object of the configured ranges, and says that they are ready. An object with other
 // ranges stays as it is, but for the second range of a cluster that gets one; an event tells of it.
@@ -105,5 +105,6 @@ func (c *Controllers) showReady(ctx context.Context, row *catalog.Row, entry *st
 	if err != nil {
 		return err
 	}
-	return c.objects.ApplyOwn(ctx, objects.Ref{Row: row, Sub: row.Subresource("status"), Name: addresses.OwnService}, objects.Options{Manager: rangesManager}, config)
+	of := objects.Ref{Row: row, Sub: row.Subresource("status"), Name: addresses.OwnService}
+	return c.objects.ApplyOwn(ctx, of, objects.Options{Manager: rangesManager}, config)
 }

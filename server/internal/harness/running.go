@@ -53,8 +53,8 @@ func (s *Running) Indexed(prefix string) bool {
 
 // LookAfter runs the server's periodic work.
 func (s *Running) LookAfter(ctx context.Context) error {
-	return errors.Join(s.Controllers.CreateNamespaces(ctx), s.Controllers.KeepServiceRanges(ctx), s.Controllers.KeepOwnService(ctx), s.Controllers.ReconcileFlowControl(ctx),
-		s.Controllers.KeepExtensionConfig(ctx), s.Controllers.RepairServices(ctx), s.Controllers.KeepAPIServices(ctx))
+	return errors.Join(s.Controllers.CreateNamespaces(ctx), s.Controllers.KeepServiceRanges(ctx), s.Controllers.KeepOwnService(ctx),
+		s.Controllers.ReconcileFlowControl(ctx), s.Controllers.KeepExtensionConfig(ctx), s.Controllers.RepairServices(ctx), s.Controllers.KeepAPIServices(ctx))
 }
 
 // Forge changes a stored service as no request could.
