@@ -55,7 +55,9 @@ func (s *Server) openAccounts() (*accountTokens, error) {
 	}
 	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
 	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
-		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects})
+		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects, CredentialIDs: s.features.On("ServiceAccountTokenJTI"),
+		PodNodes:   !s.edition.Since("1.26") || s.features.On("ServiceAccountTokenPodNodeInfo"),
+		NodeTokens: !s.edition.Since("1.29") || s.features.On("ServiceAccountTokenNodeBindingValidation")})
 	s.metrics.Count("serviceaccount_valid_tokens_total", "Requests by tokens of service accounts that end by themselves.", &tokens.Uses.Valid)
 	s.metrics.Count("serviceaccount_stale_tokens_total", "Requests by tokens of service accounts that should have been renewed.", &tokens.Uses.Stale)
 	s.metrics.Count("serviceaccount_legacy_tokens_total", "Requests by tokens of service accounts in secrets.", &tokens.Uses.Legacy)
@@ -156,6 +158,7 @@ func (s *Server) openAuthorization(ctx context.Context, roles *rbac.Policy) (aut
 func (s *Server) site() pki.Site {
 	c := &s.cfg
 	site := pki.Site{Address: c.BindAddress, Now: c.Clock, Log: s.log, Changed: s.credentialsChanged,
+		CertContent: authn.CertContent{CredentialIDs: s.edition.Since("1.32"), UIDs: s.features.On("AllowParsingUserUIDFromCertAuth")},
 		Names: []string{addresses.OwnService, addresses.OwnService + ".default", addresses.OwnService + ".default.svc",
 			addresses.OwnService + ".default.svc.cluster.local"}}
 	if ranges, err := addresses.Ranges(c.ServiceClusterIPRange); err == nil {

@@ -24,6 +24,8 @@ type Config struct {
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
 	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
 	Since func(release string) bool
+	// NodeAudiences has NodeRestriction look at the audiences of the tokens that agents request.
+	NodeAudiences bool
 	// RemoteRights is set where rights are decided outside of the server: then any write may
 	// block.
 	RemoteRights bool

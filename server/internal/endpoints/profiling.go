@@ -21,7 +21,7 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosi
 		case step == "pprof" && profiles && strings.HasPrefix(rest, "pprof/"):
 			return request.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *request.Request) error {
 				r.Begun(http.StatusOK)
-				profile(name)(r.Writer, r.HTTP)
+				profileOf(name)(r.Writer, r.HTTP)
 				return nil
 			}}
 		case step == "api_priority_and_fairness" && flow != nil:
@@ -44,8 +44,8 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosi
 	}
 }
 
-// profile shows a profile of the process; "" lists them.
-func profile(name string) http.HandlerFunc {
+// profileOf shows a profile of the process; "" lists them.
+func profileOf(name string) http.HandlerFunc {
 	switch name {
 	case "cmdline":
 		return pprof.Cmdline

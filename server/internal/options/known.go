@@ -9,14 +9,21 @@ type features map[string]feature
 
 // effects are the effects of gates on this server, besides those on fields.
 var effects = map[string]string{
-	ListChunking:     "lists in pages; without it limit and continue are ignored",
-	FieldValidation:  "unknown and duplicate fields are reported; without it they are dropped and nothing is said",
-	RemainingCount:   "a page of a list says how many objects follow it",
-	Compression:      "large answers are compressed for clients that accept it",
-	OpenAPIV3:        "documents below /openapi/v3",
-	VersionHashes:    "discovery says by a hash how a resource is stored",
-	CBOR:             "requests, answers and watches in CBOR for clients that ask for it",
-	PriorityFairness: "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
+	ListChunking:                            "lists in pages; without it limit and continue are ignored",
+	FieldValidation:                         "unknown and duplicate fields are reported; without it they are dropped and nothing is said",
+	RemainingCount:                          "a page of a list says how many objects follow it",
+	Compression:                             "large answers are compressed for clients that accept it",
+	OpenAPIV3:                               "documents below /openapi/v3",
+	VersionHashes:                           "discovery says by a hash how a resource is stored",
+	CBOR:                                    "requests, answers and watches in CBOR for clients that ask for it",
+	"AllowParsingUserUIDFromCertAuth":       "a client certificate may name the uid of its user",
+	"ServiceAccountNodeAudienceRestriction": "NodeRestriction grants an agent tokens for audiences that its pods name",
+	"ServiceAccountTokenJTI":                "tokens of service accounts have an id",
+	"ServiceAccountTokenNodeBinding":        "tokens of service accounts may be bound to a node",
+	"ServiceAccountTokenNodeBindingValidation": "tokens that are bound to a node are accepted",
+	"ServiceAccountTokenPodNodeInfo":           "a token that is bound to a pod names the pod's node",
+	"TokenRequestServiceAccountUIDValidation":  "a request for a token that names another uid of its account is refused",
+	PriorityFairness:                           "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
 }
 
 // ruled are the features that hand-written rules of objects ask for, besides those that keep fields.
