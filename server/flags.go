@@ -44,6 +44,12 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
 	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes,
 		"authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
+	fs.Var(&instead{&c.AuthorizationConfigFile, func() {
+		if !fs.Changed("authorization-mode") {
+			c.AuthorizationModes = nil
+		}
+	}}, "authorization-config",
+		"authorizers with their order, an AuthorizationConfiguration, in place of --authorization-mode and --authorization-webhook-*; changes of the file count (from release 1.30 on)")
 	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	c.addAccountFlags(fs)
 	c.addLoginFlags(fs)

@@ -3,24 +3,19 @@ package server
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
-	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/identity/accounts"
-	"github.com/capstan-dev/capstan/server/internal/identity/nodes"
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
-	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
 )
 
@@ -114,16 +109,6 @@ func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
 		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.Seams.Durations.Webhook, Timeout: c.Seams.Durations.WebhookAnswer}), nil
 }
 
-// newAuthorizationWebhook is the authorizer of the configured webhook.
-func newAuthorizationWebhook(c *Config) (*authz.Webhook, error) {
-	client, err := webhookOf(c.AuthorizationWebhookConfigFile)
-	if err != nil {
-		return nil, err
-	}
-	return authz.NewWebhook(authz.WebhookConfig{Reviewer: client, Version: c.AuthorizationWebhookVersion, Allowed: c.AuthorizationWebhookAllowedTTL,
-		Others: c.AuthorizationWebhookOthersTTL, Clock: c.Clock, Retry: c.Seams.Durations.Webhook, Timeout: c.Seams.Durations.WebhookAnswer}), nil
-}
-
 // webhookOf is the webhook that a client configuration names.
 func webhookOf(file string) (*webhook.Client, error) {
 	target, err := webhook.ReadKubeconfig(file)
@@ -131,27 +116,6 @@ func webhookOf(file string) (*webhook.Client, error) {
 		return nil, err
 	}
 	return webhook.New(target, nil)
-}
-
-// openAuthorization makes the authorizer of the configured modes.
-func (s *Server) openAuthorization(ctx context.Context, roles *rbac.Policy) (authz.Authorizer, error) {
-	policies := authz.Policies{RBAC: roles}
-	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode) {
-		agents, err := nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Since: s.edition.Since})
-		if err != nil {
-			return nil, err
-		}
-		s.closeLater(agents.Close)
-		policies.Node = agents
-	}
-	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook) {
-		hook, err := newAuthorizationWebhook(&s.cfg)
-		if err != nil {
-			return nil, fmt.Errorf("authorization webhook: %w", err)
-		}
-		policies.Webhook = hook
-	}
-	return authz.New(s.cfg.Authorization, policies)
 }
 
 // site is the server for which certificates are made.

@@ -17,6 +17,7 @@ var effects = map[string]string{
 	VersionHashes:                           "discovery says by a hash how a resource is stored",
 	CBOR:                                    "requests, answers and watches in CBOR for clients that ask for it",
 	"AllowParsingUserUIDFromCertAuth":       "a client certificate may name the uid of its user",
+	"StructuredAuthorizationConfiguration":  "a file names the authorizers (--authorization-config)",
 	"ServiceAccountNodeAudienceRestriction": "NodeRestriction grants an agent tokens for audiences that its pods name",
 	"ServiceAccountTokenJTI":                "tokens of service accounts have an id",
 	"ServiceAccountTokenNodeBinding":        "tokens of service accounts may be bound to a node",
