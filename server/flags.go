@@ -199,6 +199,8 @@ func (c *Config) addAdmissionFlags(fs *pflag.FlagSet) {
 // addLoginFlags defines the flags about users that others know: issuers of ID tokens, and
 // webhooks.
 func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.AuthenticationConfigFile, "authentication-config", c.AuthenticationConfigFile,
+		"issuers of ID tokens, an AuthenticationConfiguration, in place of --oidc-*; changes of the file count (from release 1.30 on)")
 	fs.StringVar(&c.OIDCIssuerURL, "oidc-issuer-url", c.OIDCIssuerURL, "issuer of ID tokens (OpenID Connect) by which users log in, https")
 	fs.StringVar(&c.OIDCClientID, "oidc-client-id", c.OIDCClientID, "client that ID tokens have to be for")
 	fs.StringVar(&c.OIDCCAFile, "oidc-ca-file", c.OIDCCAFile, "authorities of the issuer's certificate, PEM (default: those of the machine)")

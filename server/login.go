@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"crypto"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -79,13 +82,23 @@ func (s *Server) openAuthentication() (authn.Authenticator, error) {
 	cfg := &s.cfg
 	tokens := append(authn.TokenUnion{s.keys}, s.accounts.checks...)
 	if cfg.OIDCIssuerURL != "" {
-		issuer, err := openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.Seams.Durations.Discovery})
+		issuer, err := openid.Open(openid.Config{Settings: cfg.OpenID, CredentialIDs: s.edition.Since("1.32"), Logger: s.log, Clock: cfg.Clock,
+			Retry: cfg.Seams.Durations.Discovery})
 		if err != nil {
 			return nil, fmt.Errorf("ID tokens: %w", err)
 		}
 		s.closeLater(issuer.Close)
 		s.issuer = issuer
 		tokens = append(tokens, issuer)
+	}
+	anonymous := &openid.Anonymous{Enabled: true}
+	if cfg.AuthenticationConfigFile != "" {
+		issuers, err := s.openIssuers()
+		if err != nil {
+			return nil, fmt.Errorf("--authentication-config: %w", err)
+		}
+		tokens = append(tokens, issuers)
+		anonymous = cmp.Or(issuers.Anonymous(), anonymous)
 	}
 	if cfg.TokenWebhookConfigFile != "" {
 		hook, err := newTokenWebhook(cfg)
@@ -96,8 +109,34 @@ func (s *Server) openAuthentication() (authn.Authenticator, error) {
 	}
 	s.tokens = tokens
 	return authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: tokens, Audiences: cfg.APIAudiences,
-		Anonymous: cfg.anonymous()}), nil
+		Anonymous: cfg.anonymous() && anonymous.Enabled, AnonymousPaths: anonymous.Paths()}), nil
 }
+
+// openIssuers begins to look for the issuers of the file, and follows its changes.
+func (s *Server) openIssuers() (*openid.Issuers, error) {
+	path := s.cfg.AuthenticationConfigFile
+	if !s.features.On("StructuredAuthenticationConfiguration") {
+		return nil, errors.New("it cannot be used without the feature gate StructuredAuthenticationConfiguration, which releases have from 1.29 on: see --emulated-version")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	issuers, err := openid.OpenFile(openid.FileConfig{Path: path, Since: s.edition.Since, AnonymousPaths: s.features.On("AnonymousAuthConfigurableEndpoints"),
+		Own: s.cfg.ServiceAccountIssuers, Logger: s.log, Clock: s.cfg.Clock, Retry: s.cfg.Seams.Durations.Discovery, Wait: discoveryWait}, text)
+	if err != nil {
+		return nil, err
+	}
+	s.closeLater(issuers.Close)
+	if issuers.Anonymous() != nil && s.cfg.DisableAnonymousAuth {
+		return nil, fmt.Errorf("%s: anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file", path)
+	}
+	s.follow("authentication configuration", "authentication_config_controller", path, text, issuers.Reload)
+	return issuers, nil
+}
+
+// discoveryWait is the time for which a changed file of issuers waits for them, in which no other file is looked at.
+const discoveryWait = 10 * time.Second
 
 // newTokenWebhook is the authenticator of the configured webhook.
 func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
