@@ -53,7 +53,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 			return nil, err
 		}
 	}
-	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: authorizer, Metrics: s.metrics.Policies,
+	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: authorizer, Selectors: s.selectsRights(), Metrics: s.metrics.Policies,
 		Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
 			return reader.Get(ctx, "", "namespaces", "", name)
 		}}

@@ -30,7 +30,7 @@ type AccountToken struct {
 	Namespace string
 	Account   Reference
 	Pod       *Reference // the token is invalid without it; nil for none
-	Node      *Reference // as Pod; beside a pod it is that of the pod, for information, without a uid if it does not exist
+	Node      *Reference // as Pod; with a pod it is that of the pod, for information, without a uid if it does not exist
 	Secret    *Reference
 	Audiences []string
 	From, To  time.Time

@@ -51,7 +51,7 @@ authorizers:
 - {type: Webhook, name: w4}
 `
 
-// wrongTexts is what kube-apiserver 1.36 says of it.
+// wrongTexts are the words of kube-apiserver 1.36 about it.
 const wrongTexts = `[authorizers[0].name: Invalid value: "Bad_Name": authorizer name is invalid: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'), ` +
 	`authorizers[0].timeout: Invalid value: "40s": must be > 0s and <= 30s, authorizers[0].authorizedTTL: Invalid value: "-1s": must be > 0s, ` +
 	`authorizers[0].subjectAccessReviewVersion: Unsupported value: "v2": supported values: "v1", "v1beta1", ` +

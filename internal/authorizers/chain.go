@@ -51,7 +51,8 @@ func Open(cfg Config, text []byte) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{cfg: cfg, compile: compile, known: map[string]authz.Authorizer{authz.ModeAlwaysAllow: authz.AlwaysAllow(), authz.ModeAlwaysDeny: authz.AlwaysDeny()}}
+	c := &Chain{cfg: cfg, compile: compile,
+		known: map[string]authz.Authorizer{authz.ModeAlwaysAllow: authz.AlwaysAllow(), authz.ModeAlwaysDeny: authz.AlwaysDeny()}}
 	parsed, err := c.parse(text, nil)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // mostConditions bounds the match conditions of a webhook.
@@ -27,7 +28,7 @@ func newCompiler(selectors bool) (*compiler, error) {
 	texts := &expression.Type{Kind: expression.List, Elem: text}
 	object := func(name string, fields ...expression.Field) *expression.Type {
 		t := &expression.Type{Kind: expression.Object, Fields: fields}
-		ts.Declare("kubernetes."+name, t)
+		ts.Declare(profile.MediaTypeWord+"."+name, t)
 		return t
 	}
 	of := func(t *expression.Type, names ...string) (fields []expression.Field) {

@@ -1,6 +1,6 @@
 // Package authorizers reads the file that names the authorizers of a server, and asks those that it names at the time.
 //
-// The file is an AuthorizationConfiguration of kube-apiserver. Whatever the file says is checked when it is read, at the start and at each
+// The file is an AuthorizationConfiguration of kube-apiserver. Each text of the file is checked when it is read, at the start and at each
 // change, with the words of kube-apiserver. Authorizers that have a state of their own (roles, nodes, policies of a file) are those of
 // the start; webhooks are made anew.
 package authorizers

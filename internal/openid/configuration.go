@@ -121,7 +121,8 @@ func read(path string, text []byte, since func(string) bool) (c configuration, e
 // entry is the issuer of the flags, as a file would have it.
 func (c *Settings) entry(roots string) *jwtIssuer {
 	prefix := c.usernamePrefix()
-	e := &jwtIssuer{Issuer: issuerEntry{URL: c.OIDCIssuerURL, CertificateAuthority: roots, Audiences: []string{c.OIDCClientID}, algorithms: c.OIDCSigningAlgorithms},
+	e := &jwtIssuer{Issuer: issuerEntry{URL: c.OIDCIssuerURL, CertificateAuthority: roots, Audiences: []string{c.OIDCClientID},
+		algorithms: c.OIDCSigningAlgorithms},
 		ClaimMappings: claimMappings{Username: mapping{Claim: c.OIDCUsernameClaim, Prefix: &prefix},
 			Groups: mapping{Claim: c.OIDCGroupsClaim, Prefix: &c.OIDCGroupsPrefix}}}
 	for _, name := range slices.Sorted(maps.Keys(c.OIDCRequiredClaims)) {

@@ -119,7 +119,7 @@ func (i *Issuers) Reload(text []byte) error {
 	return nil
 }
 
-// Anonymous is what the file says of requests without credentials; nil for nothing.
+// Anonymous is the part of the file about requests without credentials; nil for none.
 func (i *Issuers) Anonymous() *Anonymous { return i.anonymous }
 
 // Close ends the search for issuers.

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // compiler compiles the expressions about claims and about users.
@@ -20,9 +21,9 @@ func newCompiler() (*compiler, error) {
 	user := &expression.Type{Kind: expression.Object, Fields: []expression.Field{{Name: "username", Type: text}, {Name: "uid", Type: text},
 		{Name: "groups", Type: texts}, {Name: "extra", Type: &expression.Type{Kind: expression.Map, Elem: texts}}}}
 	ts := new(expression.Types)
-	ts.Declare("kubernetes.UserInfo", user)
+	ts.Declare(profile.MediaTypeWord+".UserInfo", user)
 	all := &expression.Type{Kind: expression.Map, Elem: &expression.Type{Kind: expression.Dynamic}}
-	ts.Declare("kubernetes.claims", all)
+	ts.Declare(profile.MediaTypeWord+".claims", all)
 	c := &compiler{}
 	var err error
 	if c.claims, err = expression.NewScope(ts, expression.Variable{Name: "claims", Type: all}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // mostIssuers bounds the issuers of a file.
@@ -241,8 +242,9 @@ func (k *checker) extra(m *mapper, e *extraMapping, at *field.Path, earlier []st
 	if e.Key != strings.ToLower(e.Key) {
 		k.add(field.Invalid(key, e.Key, "must be lowercase"))
 	}
-	if domain, _, ok := strings.Cut(e.Key, "/"); ok && (strings.HasSuffix("."+domain, ".kubernetes.io") || strings.HasSuffix("."+domain, ".k8s.io")) {
-		k.add(field.Invalid(key, e.Key, "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use"))
+	domain, _, ok := strings.Cut(e.Key, "/")
+	if of := "." + domain; ok && (strings.HasSuffix(of, "."+profile.LabelDomain) || strings.HasSuffix(of, "."+profile.GroupSuffix)) {
+		k.add(field.Invalid(key, e.Key, profile.GroupSuffix+", "+profile.LabelDomain+" and their subdomains are reserved for Kubernetes use"))
 	}
 	all := k.once(key, e.Key, earlier)
 	if slices.Contains(earlier, e.Key) {

@@ -20,6 +20,8 @@ var effects = map[string]string{
 	"AnonymousAuthConfigurableEndpoints":       "a file names the paths for requests without credentials (--authentication-config)",
 	"StructuredAuthenticationConfiguration":    "a file names the issuers of ID tokens (--authentication-config)",
 	"StructuredAuthorizationConfiguration":     "a file names the authorizers (--authorization-config)",
+	"AuthorizeNodeWithSelectors":               "the agent of a node reads its own node and the pods on it only",
+	"AuthorizeWithSelectors":                   "authorizers see the selectors of requests",
 	"ServiceAccountNodeAudienceRestriction":    "NodeRestriction grants an agent tokens for audiences that its pods name",
 	"ServiceAccountTokenJTI":                   "tokens of service accounts have an id",
 	"ServiceAccountTokenNodeBinding":           "tokens of service accounts may be bound to a node",
@@ -30,7 +32,7 @@ var effects = map[string]string{
 }
 
 // ruled are the features that hand-written rules of objects ask for, besides those that keep fields.
-var ruled = map[string]bool{"AppArmorFields": true, "AuthorizeWithSelectors": true, "ClearingNominatedNodeNameAfterBinding": true,
+var ruled = map[string]bool{"AppArmorFields": true, "ClearingNominatedNodeNameAfterBinding": true,
 	"DefaultHostNetworkHostPortsInPodTemplates": true, "GitRepoVolumeDriver": true, "ImageVolume": true, "InPlacePodVerticalScaling": true,
 	"InPlacePodVerticalScalingInitContainers": true, "JobManagedBy": true, "JobPodReplacementPolicy": true, "LoadBalancerIPMode": true,
 	"MatchLabelKeysInPodAffinity": true, "MatchLabelKeysInPodTopologySpreadSelectorMerge": true, "MutablePodResourcesForSuspendedJobs": true,
