@@ -53,7 +53,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 			return nil, err
 		}
 	}
-	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: authorizer, Metrics: s.metrics.Policies,
+	matcher := &matching.Matcher{Catalog: s.catalog, Authorizer: authorizer, Selectors: s.selectsRights(), Metrics: s.metrics.Policies,
 		Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
 			return reader.Get(ctx, "", "namespaces", "", name)
 		}}
@@ -78,7 +78,8 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 	config.Webhooks, config.Policies, config.Quotas, config.Metrics, config.Timings = hooks, all.policies, all.quotas, s.metrics.PodSecurity, s.metrics.Admission
 	config.Since = s.edition.Since
 	config.TopologyLabels = s.features.On("PodTopologyLabelsAdmission")
-	config.RemoteRights = slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook)
+	config.NodeAudiences = s.features.On("ServiceAccountNodeAudienceRestriction")
+	config.RemoteRights = slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook) || s.cfg.AuthorizationConfigFile != ""
 	all.chain = admission.New(&admissionView{reader, kept, rights, s.catalog}, config)
 	if s.cfg.Seams.WrapAdmission != nil {
 		all.chain = s.cfg.Seams.WrapAdmission(all.chain)

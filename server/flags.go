@@ -42,9 +42,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TokenAuthFile, "token-auth-file", c.TokenAuthFile, "CSV file of bearer tokens: token,user,uid[,group...]")
 	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
-	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes,
-		"authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
-	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
+	c.addAuthorizationFlags(fs)
 	c.addAccountFlags(fs)
 	c.addLoginFlags(fs)
 	c.addAdmissionFlags(fs)
@@ -193,6 +191,8 @@ func (c *Config) addAdmissionFlags(fs *pflag.FlagSet) {
 // addLoginFlags defines the flags about users that others know: issuers of ID tokens, and
 // webhooks.
 func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.AuthenticationConfigFile, "authentication-config", c.AuthenticationConfigFile,
+		"issuers of ID tokens, an AuthenticationConfiguration, in place of --oidc-*; changes of the file count (from release 1.30 on)")
 	fs.StringVar(&c.OIDCIssuerURL, "oidc-issuer-url", c.OIDCIssuerURL, "issuer of ID tokens (OpenID Connect) by which users log in, https")
 	fs.StringVar(&c.OIDCClientID, "oidc-client-id", c.OIDCClientID, "client that ID tokens have to be for")
 	fs.StringVar(&c.OIDCCAFile, "oidc-ca-file", c.OIDCCAFile, "authorities of the issuer's certificate, PEM (default: those of the machine)")
@@ -210,6 +210,20 @@ func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
 		"client configuration (kubeconfig) for a webhook that knows the users of bearer tokens")
 	fs.StringVar(&c.TokenWebhookVersion, "authentication-token-webhook-version", c.TokenWebhookVersion,
 		"version of the TokenReviews for the webhook: v1 or v1beta1, also as authentication."+profile.GroupSuffix+"/v1")
+	fs.Var((*lasting)(&c.TokenWebhookCacheTTL), "authentication-token-webhook-cache-ttl", "how long an answer of the webhook counts; 0 for not at all")
+}
+
+// addAuthorizationFlags defines the flags of authorizers.
+func (c *Config) addAuthorizationFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes,
+		"authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
+	fs.Var(&instead{&c.AuthorizationConfigFile, func() {
+		if !fs.Changed("authorization-mode") {
+			c.AuthorizationModes = nil
+		}
+	}}, "authorization-config",
+		"authorizers with their order, an AuthorizationConfiguration, in place of --authorization-mode and --authorization-webhook-*; changes of the file count (from release 1.30 on)")
+	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	fs.StringVar(&c.AuthorizationWebhookConfigFile, "authorization-webhook-config-file", c.AuthorizationWebhookConfigFile,
 		"client configuration (kubeconfig) for the webhook of the authorization mode Webhook")
 	fs.StringVar(&c.AuthorizationWebhookVersion, "authorization-webhook-version", c.AuthorizationWebhookVersion,
@@ -218,7 +232,6 @@ func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
 		"how long an answer of the webhook that allows a request counts; 0 for not at all")
 	fs.Var((*lasting)(&c.AuthorizationWebhookOthersTTL), "authorization-webhook-cache-unauthorized-ttl",
 		"how long any other answer of the webhook counts; 0 for not at all")
-	fs.Var((*lasting)(&c.TokenWebhookCacheTTL), "authentication-token-webhook-cache-ttl", "how long an answer of the webhook counts; 0 for not at all")
 }
 
 // setCommandLineDefaults makes the defaults visible in the help, except those that depend

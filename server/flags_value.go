@@ -229,3 +229,25 @@ func (v *bound) Set(text string) error {
 	*v = bound(n)
 	return nil
 }
+
+// instead is the path of a file that takes the place of other flags, whose defaults do not count then.
+type instead struct {
+	path   *string
+	forget func() // the defaults
+}
+
+func (i *instead) String() string {
+	if i.path == nil {
+		return ""
+	}
+	return *i.path
+}
+
+func (i *instead) Type() string { return "string" }
+
+func (i *instead) Set(path string) error {
+	if *i.path = path; path != "" {
+		i.forget()
+	}
+	return nil
+}

@@ -6,13 +6,17 @@ import (
 	"context"
 	"crypto"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authorizers"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/webhook"
@@ -55,7 +59,9 @@ func (s *Server) openAccounts() (*accountTokens, error) {
 	}
 	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
 	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
-		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects})
+		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects, CredentialIDs: s.features.On("ServiceAccountTokenJTI"),
+		PodNodes:   !s.edition.Since("1.26") || s.features.On("ServiceAccountTokenPodNodeInfo"),
+		NodeTokens: !s.edition.Since("1.29") || s.features.On("ServiceAccountTokenNodeBindingValidation")})
 	s.metrics.Count("serviceaccount_valid_tokens_total", "Requests by tokens of service accounts that end by themselves.", &tokens.Uses.Valid)
 	s.metrics.Count("serviceaccount_stale_tokens_total", "Requests by tokens of service accounts that should have been renewed.", &tokens.Uses.Stale)
 	s.metrics.Count("serviceaccount_legacy_tokens_total", "Requests by tokens of service accounts in secrets.", &tokens.Uses.Legacy)
@@ -82,13 +88,23 @@ func (s *Server) openAuthentication() (authn.Authenticator, error) {
 	cfg := &s.cfg
 	tokens := append(authn.TokenUnion{s.keys}, s.accounts.checks...)
 	if cfg.OIDCIssuerURL != "" {
-		issuer, err := openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.Seams.Durations.Discovery})
+		issuer, err := openid.Open(openid.Config{Settings: cfg.OpenID, CredentialIDs: s.edition.Since("1.32"), Logger: s.log, Clock: cfg.Clock,
+			Retry: cfg.Seams.Durations.Discovery})
 		if err != nil {
 			return nil, fmt.Errorf("ID tokens: %w", err)
 		}
 		s.closeLater(issuer.Close)
 		s.issuer = issuer
 		tokens = append(tokens, issuer)
+	}
+	anonymous := &openid.Anonymous{Enabled: true}
+	if cfg.AuthenticationConfigFile != "" {
+		issuers, err := s.openIssuers()
+		if err != nil {
+			return nil, fmt.Errorf("--authentication-config: %w", err)
+		}
+		tokens = append(tokens, issuers)
+		anonymous = cmp.Or(issuers.Anonymous(), anonymous)
 	}
 	if cfg.TokenWebhookConfigFile != "" {
 		hook, err := newTokenWebhook(cfg)
@@ -99,8 +115,34 @@ func (s *Server) openAuthentication() (authn.Authenticator, error) {
 	}
 	s.tokens = tokens
 	return authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: tokens, Audiences: cfg.APIAudiences,
-		Anonymous: cfg.anonymous()}), nil
+		Anonymous: cfg.anonymous() && anonymous.Enabled, AnonymousPaths: anonymous.Paths()}), nil
 }
+
+// openIssuers begins to look for the issuers of the file, and follows its changes.
+func (s *Server) openIssuers() (*openid.Issuers, error) {
+	path := s.cfg.AuthenticationConfigFile
+	if !s.features.On("StructuredAuthenticationConfiguration") {
+		return nil, errors.New("it cannot be used without the feature gate StructuredAuthenticationConfiguration, which releases have from 1.29 on: see --emulated-version")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	issuers, err := openid.OpenFile(openid.FileConfig{Path: path, Since: s.edition.Since, AnonymousPaths: s.features.On("AnonymousAuthConfigurableEndpoints"),
+		Own: s.cfg.ServiceAccountIssuers, Logger: s.log, Clock: s.cfg.Clock, Retry: s.cfg.Seams.Durations.Discovery, Wait: discoveryWait}, text)
+	if err != nil {
+		return nil, err
+	}
+	s.closeLater(issuers.Close)
+	if issuers.Anonymous() != nil && s.cfg.DisableAnonymousAuth {
+		return nil, fmt.Errorf("%s: anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file", path)
+	}
+	s.follow("authentication configuration", "authentication_config_controller", path, text, issuers.Reload)
+	return issuers, nil
+}
+
+// discoveryWait is the time for which a changed file of issuers waits for them, in which no other file is looked at.
+const discoveryWait = 10 * time.Second
 
 // newTokenWebhook is the authenticator of the configured webhook.
 func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
@@ -110,6 +152,15 @@ func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
 	}
 	return authn.NewTokenWebhook(authn.TokenWebhookConfig{Reviewer: client, Version: c.TokenWebhookVersion, Audiences: c.APIAudiences,
 		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.Seams.Durations.Webhook, Timeout: c.Seams.Durations.WebhookAnswer}), nil
+}
+
+// webhookOf is the webhook that a client configuration names.
+func webhookOf(file string) (*webhook.Client, error) {
+	target, err := webhook.ReadKubeconfig(file)
+	if err != nil {
+		return nil, err
+	}
+	return webhook.New(target, nil)
 }
 
 // newAuthorizationWebhook is the authorizer of the configured webhook.
@@ -122,24 +173,17 @@ func newAuthorizationWebhook(c *Config) (*authz.Webhook, error) {
 		Others: c.AuthorizationWebhookOthersTTL, Clock: c.Clock, Retry: c.Seams.Durations.Webhook, Timeout: c.Seams.Durations.WebhookAnswer}), nil
 }
 
-// webhookOf is the webhook that a client configuration names.
-func webhookOf(file string) (*webhook.Client, error) {
-	target, err := webhook.ReadKubeconfig(file)
-	if err != nil {
-		return nil, err
-	}
-	return webhook.New(target, nil)
-}
-
-// openAuthorization makes the authorizer of the configured modes.
+// openAuthorization makes the authorizer of the configured modes, or of the file that names authorizers.
 func (s *Server) openAuthorization(ctx context.Context, roles *rbac.Policy) (authz.Authorizer, error) {
+	if s.cfg.AuthorizationConfigFile != "" {
+		return s.openAuthorizers(ctx, roles)
+	}
 	policies := authz.Policies{RBAC: roles}
 	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode) {
-		agents, err := nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Release: s.release()})
+		agents, err := s.openNodes(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.closeLater(agents.Close)
 		policies.Node = agents
 	}
 	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook) {
@@ -152,10 +196,51 @@ func (s *Server) openAuthorization(ctx context.Context, roles *rbac.Policy) (aut
 	return authz.New(s.cfg.Authorization, policies)
 }
 
+// openNodes makes the authorizer of the agents of nodes.
+func (s *Server) openNodes(ctx context.Context) (*nodes.Authorizer, error) {
+	agents, err := nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Release: s.release(),
+		OwnOnly: s.features.On("AuthorizeNodeWithSelectors") && s.selectsRights()})
+	if err == nil {
+		s.closeLater(agents.Close)
+	}
+	return agents, err
+}
+
+// openAuthorizers makes the authorizers of the file, and follows its changes.
+func (s *Server) openAuthorizers(ctx context.Context, roles *rbac.Policy) (authz.Authorizer, error) {
+	path := s.cfg.AuthorizationConfigFile
+	if !s.features.On("StructuredAuthorizationConfiguration") {
+		return nil, errors.New("--authorization-config cannot be used without the feature gate StructuredAuthorizationConfiguration, " +
+			"which releases have from 1.29 on: see --emulated-version")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--authorization-config: %w", err)
+	}
+	policies := authz.Policies{RBAC: roles}
+	chain, err := authorizers.Open(authorizers.Config{Path: path, Since: s.edition.Since, Selectors: s.selectsRights(), Clock: s.cfg.Clock,
+		Retry: s.cfg.Seams.Durations.Webhook, Of: func(typ string) (authz.Authorizer, error) {
+			if typ == authz.ModeNode {
+				return s.openNodes(ctx)
+			}
+			return policies.Of(typ, s.cfg.AuthorizationPolicyFile)
+		}}, text)
+	if err != nil {
+		return nil, fmt.Errorf("--authorization-config: %w", err)
+	}
+	s.closeLater(chain.Close)
+	s.follow("authorization configuration", "authorization_config_controller", path, text, chain.Reload)
+	return chain, nil
+}
+
+// selectsRights reports whether authorizers see the selectors of requests.
+func (s *Server) selectsRights() bool { return s.features.On("AuthorizeWithSelectors") }
+
 // site is the server for which certificates are made.
 func (s *Server) site() pki.Site {
 	c := &s.cfg
 	site := pki.Site{Address: c.BindAddress, Now: c.Clock, Log: s.log, Changed: s.credentialsChanged,
+		CertContent: authn.CertContent{CredentialIDs: s.edition.Since("1.32"), UIDs: s.features.On("AllowParsingUserUIDFromCertAuth")},
 		Names: []string{addresses.OwnService, addresses.OwnService + ".default", addresses.OwnService + ".default.svc",
 			addresses.OwnService + ".default.svc.cluster.local"}}
 	if ranges, err := addresses.Ranges(c.ServiceClusterIPRange); err == nil {

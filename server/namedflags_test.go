@@ -57,6 +57,8 @@ func TestNamedFlags(t *testing.T) {
 			func(c *Config) bool {
 				return strings.Join(c.AuthorizationModes, " ") == "Node ABAC RBAC Webhook AlwaysDeny"
 			}},
+		{"authentication-config", "", "f", func(c *Config) bool { return c.AuthenticationConfigFile == "f" }},
+		{"authorization-config", "", "f", func(c *Config) bool { return c.AuthorizationConfigFile == "f" && c.AuthorizationModes == nil }},
 		{"authorization-mode", "[RBAC]", "AlwaysAllow", func(c *Config) bool { return !c.anonymous() }},
 		{"kubelet-client-certificate", "", "c --kubelet-client-key=k", func(c *Config) bool { return c.KubeletClientCertFile == "c" }},
 		{"kubelet-client-key", "", "k --kubelet-client-certificate=c", func(c *Config) bool { return c.KubeletClientKeyFile == "k" }},

@@ -142,16 +142,23 @@ func (s *Server) followEncryption() {
 	if !s.cfg.EncryptionConfigReload {
 		return
 	}
-	reloads := metrics.NewReloads("encryption_config_controller", s.cfg.Clock)
-	s.metrics.Add(reloads)
-	if text, err := os.ReadFile(s.cfg.EncryptionConfigFile); err == nil { // it was read just now
-		reloads.Use(text)
+	text, err := os.ReadFile(s.cfg.EncryptionConfigFile)
+	if err != nil {
+		return // it was there just now
 	}
-	s.keys.Watch("encryption configuration", func(texts [][]byte) ([]any, error) {
-		err := s.cipher.Reload()
+	s.follow("encryption configuration", "encryption_config_controller", s.cfg.EncryptionConfigFile, text, func([]byte) error { return s.cipher.Reload() })
+}
+
+// follow puts changes of a configuration file to use, and counts them, in metrics of a subsystem of kube-apiserver.
+func (s *Server) follow(what, subsystem, path string, inUse []byte, take func(text []byte) error) {
+	reloads := metrics.NewReloads(subsystem, s.cfg.Clock)
+	s.metrics.Add(reloads)
+	reloads.Use(inUse)
+	s.keys.Watch(what, func(texts [][]byte) ([]any, error) {
+		err := take(texts[0])
 		reloads.Count(texts[0], err)
 		return nil, err
-	}, s.cfg.EncryptionConfigFile)
+	}, path)
 }
 
 // MigrateStore runs a migration on the store of a data directory without a server of the

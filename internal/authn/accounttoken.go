@@ -29,10 +29,10 @@ type Bound struct {
 	Token   []byte    // of a secret: the token in it
 }
 
-// AccountObjects finds the objects of tokens: serviceaccounts, secrets and pods.
+// AccountObjects finds the objects of tokens: serviceaccounts, secrets, pods and nodes.
 type AccountObjects interface {
-	// Bound returns an object as it is after the last acknowledged write. A missing one is
-	// an error.
+	// Bound returns an object as it is after the last acknowledged write; that of a node has no
+	// namespace. A missing one is an error.
 	Bound(ctx context.Context, plural, namespace, name string) (Bound, error)
 }
 
@@ -46,11 +46,16 @@ type AccountTokenConfig struct {
 	Lookup  bool
 	Objects AccountObjects
 	Clock   func() time.Time
+	// CredentialIDs has users with the id of their token as an extra value, PodNodes with the
+	// node of the pod that it is bound to.
+	CredentialIDs, PodNodes bool
+	// NodeTokens accepts tokens that are bound to a node alone.
+	NodeTokens bool
 }
 
 // AccountTokens authenticates service accounts by their tokens (RFC 7519): those that a
 // TokenIssuer signed, and those in secrets. A token ends with its account, and with the
-// pod or the secret that it is bound to.
+// pod, the secret or the node that it is bound to.
 //
 // Invariant: the signature of a token in verified is valid; everything that depends on the
 // time or on objects is checked at each use.
@@ -179,15 +184,7 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 	}
 	c := &login.accountClaims
 	user := ServiceAccount(c.Namespace, c.Account.Name, c.Account.UID)
-	if c.Pod != nil {
-		user.Extra = map[string][]string{podNameExtra: {c.Pod.Name}, podUIDExtra: {c.Pod.UID}}
-		if c.Node != nil && c.Node.Name != "" {
-			user.Extra[nodeNameExtra] = []string{c.Node.Name}
-			if c.Node.UID != "" {
-				user.Extra[nodeUIDExtra] = []string{c.Node.UID}
-			}
-		}
-	}
+	user.Extra = a.extraOf(login)
 	login.identity = Known(user)
 	if login.identity.Audiences = login.standard.Audience; len(login.identity.Audiences) == 0 {
 		login.identity.Audiences = a.cfg.Audiences
@@ -197,6 +194,33 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 	}
 	return login, nil
 }
+
+// extraOf are the extra values of the user of a token; nil for none.
+func (a *AccountTokens) extraOf(l *accountLogin) map[string][]string {
+	extra := map[string][]string{}
+	if l.Pod != nil {
+		extra[podNameExtra], extra[podUIDExtra] = []string{l.Pod.Name}, []string{l.Pod.UID}
+	}
+	if n := l.Node; n != nil && n.Name != "" && (l.Pod == nil || a.cfg.PodNodes) {
+		extra[nodeNameExtra] = []string{n.Name}
+		if n.UID != "" {
+			extra[nodeUIDExtra] = []string{n.UID}
+		}
+	}
+	if a.cfg.CredentialIDs && l.standard.ID != "" && !l.secretToken {
+		extra[CredentialExtra] = []string{TokenCredential(l.standard.ID)}
+	}
+	if len(extra) == 0 {
+		return nil
+	}
+	return extra
+}
+
+// CredentialExtra is the key of the extra value that names the credential of a user.
+const CredentialExtra = "authentication." + profile.LabelDomain + "/credential-id"
+
+// TokenCredential names the credential that a token with an id (jti) is.
+func TokenCredential(id string) string { return "JTI=" + id }
 
 // The extra values of a user whose token is bound to a pod; those of its node are younger
 // than 1.25.
@@ -248,7 +272,7 @@ func (l *accountLogin) read(own map[string]json.RawMessage) error {
 // checkNames refuses names that no object has.
 func (l *accountLogin) checkNames() error {
 	_, _, ok := SplitServiceAccount(AccountName(l.Namespace, l.Account.Name))
-	for _, r := range []*Reference{l.Pod, l.Secret} {
+	for _, r := range []*Reference{l.Pod, l.Secret, l.boundNode()} {
 		ok = ok && (r == nil || r.Name != "" && !strings.ContainsAny(r.Name, "/\x00"))
 	}
 	if !ok {
@@ -276,14 +300,18 @@ func (a *AccountTokens) valid(ctx context.Context, l *accountLogin, token string
 		grace = 0
 	}
 	alive := func(plural string, r *Reference) (Bound, error) {
-		of, err := a.cfg.Objects.Bound(ctx, plural, l.Namespace, r.Name)
+		namespace, named := l.Namespace, l.Namespace+"/"+r.Name
+		if plural == "nodes" {
+			namespace, named = "", r.Name
+		}
+		of, err := a.cfg.Objects.Bound(ctx, plural, namespace, r.Name)
 		switch {
 		case err != nil:
 			return of, err
 		case !of.Deleted.IsZero() && of.Deleted.Before(now.Add(-grace)):
-			return of, fmt.Errorf("%s %s/%s has been deleted", plural, l.Namespace, r.Name)
+			return of, fmt.Errorf("%s %s has been deleted", plural, named)
 		case r.UID != of.UID && !(l.secretToken && plural == "secrets"): // those name no uid
-			return of, fmt.Errorf("the UID of %s %s/%s (%s) does not match the one in the token (%s)", plural, l.Namespace, r.Name, of.UID, r.UID)
+			return of, fmt.Errorf("the UID of %s %s (%s) does not match the one in the token (%s)", plural, named, of.UID, r.UID)
 		}
 		return of, nil
 	}
@@ -299,10 +327,25 @@ func (a *AccountTokens) valid(ctx context.Context, l *accountLogin, token string
 			return errors.New("the token is not the one in its secret")
 		}
 	}
-	if l.Pod != nil {
-		if _, err := alive("pods", l.Pod); err != nil {
+	for plural, r := range map[string]*Reference{"pods": l.Pod, "nodes": l.boundNode()} {
+		if r == nil {
+			continue
+		}
+		if plural == "nodes" && !a.cfg.NodeTokens {
+			return errors.New("token is bound to a Node object but the ServiceAccountTokenNodeBindingValidation feature gate is disabled")
+		}
+		if _, err := alive(plural, r); err != nil {
 			return fmt.Errorf("service account token has been invalidated: %w", err)
 		}
 	}
 	return nil
+}
+
+// boundNode is the node without which the token is invalid; nil for none. The node of a pod is
+// information only.
+func (l *accountLogin) boundNode() *Reference {
+	if l.Pod != nil {
+		return nil
+	}
+	return l.Node
 }

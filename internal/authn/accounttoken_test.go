@@ -25,7 +25,7 @@ import (
 type boundObjects map[string]Bound
 
 func (o boundObjects) Bound(_ context.Context, plural, namespace, name string) (Bound, error) {
-	if of, ok := o[plural+"/"+name]; ok && namespace == "shop" {
+	if of, ok := o[plural+"/"+name]; ok && (namespace == "shop") == (plural != "nodes") {
 		return of, nil
 	}
 	return Bound{}, errors.New(plural + " " + name + " does not exist")
@@ -80,7 +80,7 @@ var tokenTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func (m *mint) authenticator(objects boundObjects, keys ...crypto.PublicKey) *AccountTokens {
 	return NewAccountTokens(AccountTokenConfig{Issuers: []string{"https://issuer", "https://earlier"}, Keys: keys, Audiences: []string{"api"}, Lookup: true,
-		Objects: objects, Clock: func() time.Time { return tokenTime }})
+		Objects: objects, Clock: func() time.Time { return tokenTime }, NodeTokens: true})
 }
 
 // plain is a token of the account web, changed.
@@ -95,7 +95,8 @@ func plain(change func(*AccountToken)) AccountToken {
 func TestAccountTokens(t *testing.T) {
 	m, other := newMint(t), newMint(t)
 	objects := boundObjects{"serviceaccounts/web": {UID: "u1"}, "serviceaccounts/leaving": {UID: "u2", Deleted: tokenTime.Add(-30 * time.Second)},
-		"serviceaccounts/left": {UID: "u3", Deleted: tokenTime.Add(-2 * time.Minute)}, "pods/p": {UID: "u4"}, "secrets/s": {UID: "u5"}}
+		"serviceaccounts/left": {UID: "u3", Deleted: tokenTime.Add(-2 * time.Minute)}, "pods/p": {UID: "u4"}, "secrets/s": {UID: "u5"},
+		"nodes/n": {UID: "u6"}, "nodes/left": {UID: "u7", Deleted: tokenTime.Add(-2 * time.Minute)}}
 	a := m.authenticator(objects, other.key.Public(), m.key.Public())
 	for name, c := range map[string]struct {
 		change func(*AccountToken)
@@ -117,6 +118,12 @@ func TestAccountTokens(t *testing.T) {
 		"pod without uid":   {func(t *AccountToken) { t.Pod = &Reference{"p", ""} }, "has been invalidated"},
 		"secret":            {func(t *AccountToken) { t.Secret = &Reference{"s", "u5"} }, ""},
 		"recreated secret":  {func(t *AccountToken) { t.Secret = &Reference{"s", "u0"} }, "has been invalidated"},
+		"node":              {func(t *AccountToken) { t.Node = &Reference{"n", "u6"} }, ""},
+		"recreated node":    {func(t *AccountToken) { t.Node = &Reference{"n", "u0"} }, "has been invalidated"},
+		"missing node":      {func(t *AccountToken) { t.Node = &Reference{"m", "u6"} }, "has been invalidated: nodes m does not exist"},
+		"deleted node":      {func(t *AccountToken) { t.Node = &Reference{"left", "u7"} }, "has been invalidated: nodes left has been deleted"},
+		"node of a pod":     {func(t *AccountToken) { t.Pod, t.Node = &Reference{"p", "u4"}, &Reference{"m", "u0"} }, ""},
+		"odd node":          {func(t *AccountToken) { t.Node = &Reference{"../n", "u6"} }, "cannot exist"},
 		"odd pod":           {func(t *AccountToken) { t.Pod = &Reference{"../x", "u4"} }, "cannot exist"},
 		"odd account":       {func(t *AccountToken) { t.Account.Name = "we/b" }, "cannot exist"},
 	} {
@@ -307,5 +314,41 @@ func BenchmarkAccountToken(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// The extra values of users are those that are switched on; a token of a node is refused where they are not known.
+func TestExtrasOfTokens(t *testing.T) {
+	m := newMint(t)
+	objects := boundObjects{"serviceaccounts/web": {UID: "u1"}, "pods/p": {UID: "u2"}, "nodes/n": {UID: "u3"}}
+	of := plain(func(t *AccountToken) { t.ID, t.Pod, t.Node = "i", &Reference{"p", "u2"}, &Reference{"n", "u3"} })
+	bound := plain(func(t *AccountToken) { t.Node = &Reference{"n", "u3"} })
+	for name, c := range map[string]struct {
+		change func(*AccountTokenConfig)
+		token  AccountToken
+		want   map[string]string // nil for a refusal; without "authentication.kubernetes.io/"
+	}{
+		"off":        {func(*AccountTokenConfig) {}, of, map[string]string{"pod-name": "p", "pod-uid": "u2"}},
+		"credential": {func(c *AccountTokenConfig) { c.CredentialIDs = true }, of, map[string]string{"pod-name": "p", "pod-uid": "u2", "credential-id": "JTI=i"}},
+		"node":       {func(c *AccountTokenConfig) { c.PodNodes = true }, of, map[string]string{"pod-name": "p", "pod-uid": "u2", "node-name": "n", "node-uid": "u3"}},
+		"bound":      {func(c *AccountTokenConfig) { c.NodeTokens = true }, bound, map[string]string{"node-name": "n", "node-uid": "u3"}},
+		"refused":    {func(c *AccountTokenConfig) { c.PodNodes = true }, bound, nil},
+	} {
+		cfg := AccountTokenConfig{Issuers: []string{"https://issuer"}, Keys: []crypto.PublicKey{m.key.Public()}, Objects: objects, Clock: func() time.Time { return tokenTime }}
+		c.change(&cfg)
+		identity, err := NewAccountTokens(cfg).AuthenticateToken(t.Context(), m.token(c.token))
+		if (identity == nil) != (c.want == nil) || (err == nil) != (c.want != nil) {
+			t.Errorf("%s: %v, %v", name, identity, err)
+			continue
+		}
+		got := map[string]string{}
+		if identity != nil {
+			for key, values := range identity.User.Extra {
+				got[strings.TrimPrefix(key, "authentication.kubernetes.io/")] = strings.Join(values, ",")
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
 	}
 }

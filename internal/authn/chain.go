@@ -3,6 +3,7 @@ package authn
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
 )
@@ -29,6 +30,8 @@ type Config struct {
 	Audiences []string
 	// Anonymous permits requests without any credentials, as system:anonymous.
 	Anonymous bool
+	// AnonymousPaths are the paths that Anonymous is for; none for all.
+	AnonymousPaths []string
 }
 
 // Chain asks authenticators in order; the first that is sure decides.
@@ -53,15 +56,23 @@ func New(cfg Config) *Chain {
 	}
 	c.list = append(c.list, cfg.Certificates, tokens, webSocketBearer(tokens))
 	if cfg.Anonymous {
-		c.list = append(c.list, &anonymous{Identity{User: Anonymous()}})
+		c.list = append(c.list, &anonymous{Identity{User: Anonymous()}, cfg.AnonymousPaths})
 	}
 	return c
 }
 
-// anonymous knows every sender, and is not sure.
-type anonymous struct{ identity Identity }
+// anonymous knows every sender of a request for some paths, and is not sure.
+type anonymous struct {
+	identity Identity
+	paths    []string // none for all
+}
 
-func (a *anonymous) Authenticate(*http.Request) (*Identity, error) { return &a.identity, nil }
+func (a *anonymous) Authenticate(r *http.Request) (*Identity, error) {
+	if len(a.paths) > 0 && !slices.Contains(a.paths, r.URL.Path) {
+		return nil, nil
+	}
+	return &a.identity, nil
+}
 
 // Authenticate returns the identity of the sender of the request, or a 401.
 func (c *Chain) Authenticate(r *http.Request) (*Identity, error) {

@@ -1,7 +1,10 @@
 package authn
 
 import (
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -26,11 +29,20 @@ const maxVerified = 1024
 //	    entry keeps the certificate alive, so another one can never get its address.
 //	V2. No entry is used after the first certificate of its chain has expired.
 type ClientCerts struct {
+	CertContent
 	roots *x509.CertPool
 	now   func() time.Time
 
 	mu       ranks.RWMutex[ranks.Leaf]
 	verified map[*x509.Certificate]verified
+}
+
+// CertContent says what later releases than 1.25 read of a certificate besides names.
+type CertContent struct {
+	// CredentialIDs has users with the hash of their certificate as an extra value.
+	CredentialIDs bool
+	// UIDs has users with the uid that their certificate names.
+	UIDs bool
 }
 
 type verified struct {
@@ -95,7 +107,42 @@ func (c *ClientCerts) verify(certs []*x509.Certificate, now time.Time) (verified
 		}
 	}
 	if name := leaf.Subject.CommonName; name != "" {
-		v.identity = Known(&User{Name: name, Groups: leaf.Subject.Organization})
+		user := &User{Name: name, Groups: leaf.Subject.Organization}
+		if c.CredentialIDs {
+			sum := sha256.Sum256(leaf.Raw)
+			user.Extra = map[string][]string{CredentialExtra: {"X509SHA256=" + hex.EncodeToString(sum[:])}}
+		}
+		if c.UIDs {
+			if user.UID, err = uidOf(leaf); err != nil {
+				return verified{}, err
+			}
+		}
+		v.identity = Known(user)
 	}
 	return v, nil
 }
+
+// uidOf is the uid of the user in the subject of a certificate, "" for none.
+func uidOf(cert *x509.Certificate) (string, error) {
+	var uids []string
+	for _, part := range cert.Subject.Names {
+		if part.Type.String() != uidName {
+			continue
+		}
+		uid, ok := part.Value.(string)
+		if !ok || uid == "" {
+			return "", errors.New("the uid in its subject is not a text, or empty")
+		}
+		uids = append(uids, uid)
+	}
+	switch len(uids) {
+	case 0:
+		return "", nil
+	case 1:
+		return uids[0], nil
+	}
+	return "", fmt.Errorf("its subject has %d uids; name one", len(uids))
+}
+
+// uidName is the type of the part of a subject that is the uid of a user.
+const uidName = "1.3.6.1.4.1.57683.2"

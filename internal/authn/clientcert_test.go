@@ -4,9 +4,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -201,4 +203,52 @@ func BenchmarkClientCert(b *testing.B) {
 			}
 		}
 	})
+}
+
+// Later releases know the credential of a user by the hash of the certificate, and the uid in its subject.
+func TestContentOfCertificates(t *testing.T) {
+	var self *issuer
+	root := self.issue(t, authority("root", 24*time.Hour))
+	pool := x509.NewCertPool()
+	pool.AddCert(root.cert)
+	with := func(uids ...any) *issuer {
+		of := template("dev", nil, time.Hour)
+		for _, uid := range uids {
+			of.Subject.ExtraNames = append(of.Subject.ExtraNames, pkix.AttributeTypeAndValue{Type: []int{1, 3, 6, 1, 4, 1, 57683, 2}, Value: uid})
+		}
+		return root.issue(t, of)
+	}
+	for name, c := range map[string]struct {
+		content CertContent
+		cert    *issuer
+		uid     string
+		refused bool
+	}{
+		"off":       {CertContent{}, with("u1"), "", false},
+		"hash":      {CertContent{CredentialIDs: true}, with("u1"), "", false},
+		"uid":       {CertContent{UIDs: true}, with("u1"), "u1", false},
+		"none":      {CertContent{UIDs: true}, with(), "", false},
+		"two":       {CertContent{UIDs: true}, with("u1", "u2"), "", true},
+		"empty":     {CertContent{UIDs: true}, with(""), "", true},
+		"two, off":  {CertContent{}, with("u1", "u2"), "", false},
+		"all of it": {CertContent{true, true}, with("u1"), "u1", false},
+	} {
+		certs := ClientCert(pool, func() time.Time { return noon })
+		certs.CertContent = c.content
+		identity, err := certs.Authenticate(withCerts(c.cert))
+		if (err != nil) != c.refused || (identity == nil) != c.refused {
+			t.Errorf("%s: %v, %v", name, identity, err)
+			continue
+		}
+		if identity == nil {
+			continue
+		}
+		var want map[string][]string
+		if c.content.CredentialIDs {
+			want = map[string][]string{"authentication.kubernetes.io/credential-id": {fmt.Sprintf("X509SHA256=%x", sha256.Sum256(c.cert.cert.Raw))}}
+		}
+		if diff := cmp.Diff(want, identity.User.Extra); diff != "" || identity.User.UID != c.uid {
+			t.Errorf("%s: uid %q, %s", name, identity.User.UID, diff)
+		}
+	}
 }

@@ -26,10 +26,11 @@ type Reference struct {
 
 // AccountToken is the content of a service account's token.
 type AccountToken struct {
+	ID        string // "" for none
 	Namespace string
 	Account   Reference
 	Pod       *Reference // the token is invalid without it; nil for none
-	Node      *Reference // of the pod, for information; nil for none, without a uid if it does not exist
+	Node      *Reference // as Pod; with a pod it is that of the pod, for information, without a uid if it does not exist
 	Secret    *Reference
 	Audiences []string
 	From, To  time.Time
@@ -77,7 +78,7 @@ type accountClaims struct {
 
 // Issue signs a token.
 func (i *TokenIssuer) Issue(t AccountToken) (string, error) {
-	standard := jwt.Claims{Issuer: i.name, Subject: AccountName(t.Namespace, t.Account.Name),
+	standard := jwt.Claims{ID: t.ID, Issuer: i.name, Subject: AccountName(t.Namespace, t.Account.Name),
 		IssuedAt: jwt.NewNumericDate(t.From), NotBefore: jwt.NewNumericDate(t.From), Expiry: jwt.NewNumericDate(t.To)}
 	claims := accountClaims{Namespace: t.Namespace, Account: t.Account, Pod: t.Pod, Secret: t.Secret, Node: t.Node}
 	if !t.Stale.IsZero() {

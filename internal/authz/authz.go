@@ -23,6 +23,17 @@ type Attributes struct {
 	Name            string
 	Path            string // of the URL
 	ResourceRequest bool
+
+	// Fields and Labels are the selectors of a request for several objects, as far as they could be read; nil for none, and
+	// where the release does not look at them.
+	Fields, Labels []Requirement
+}
+
+// Requirement is a part of a selector, in the form of access reviews.
+type Requirement struct {
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"` // In, NotIn, Exists or DoesNotExist
+	Values   []string `json:"values,omitempty"`
 }
 
 // Decision is an authorizer's answer.

@@ -23,8 +23,11 @@ const (
 
 // Config lists the authorization modes.
 type Config struct {
-	// AuthorizationModes are asked in order. Default RBAC.
+	// AuthorizationModes are asked in order. Default RBAC, without AuthorizationConfigFile.
 	AuthorizationModes []string
+	// AuthorizationConfigFile has the authorizers, with their order, in place of modes and a webhook, from release 1.30 on. Changes
+	// of the file count.
+	AuthorizationConfigFile string
 	// AuthorizationPolicyFile holds the policies of the mode ABAC: a JSON object in each
 	// line. It is read once, at the start.
 	AuthorizationPolicyFile string
@@ -42,7 +45,7 @@ type Config struct {
 
 // SetDefaults fills in every field that is not set.
 func (c *Config) SetDefaults() {
-	if len(c.AuthorizationModes) == 0 {
+	if len(c.AuthorizationModes) == 0 && c.AuthorizationConfigFile == "" {
 		c.AuthorizationModes = []string{ModeRBAC}
 	}
 	c.AuthorizationWebhookVersion = cmp.Or(strings.TrimPrefix(c.AuthorizationWebhookVersion, "authorization."+profile.GroupSuffix+"/"), "v1beta1")
@@ -54,6 +57,12 @@ func (c *Config) SetDefaults() {
 // without its policies. It opens no file.
 func (c *Config) Validate() error {
 	modes := c.AuthorizationModes
+	if c.AuthorizationConfigFile != "" {
+		if len(modes) > 0 || c.AuthorizationWebhookConfigFile != "" {
+			return errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined: name all in the file")
+		}
+		return nil
+	}
 	if len(modes) == 0 {
 		return fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)
 	}
@@ -100,24 +109,34 @@ func New(cfg Config, policies Policies) (Authorizer, error) {
 	}
 	list := []Authorizer{Masters()}
 	for _, mode := range cfg.AuthorizationModes {
-		switch mode {
-		case ModeAlwaysAllow:
-			list = append(list, AlwaysAllow())
-		case ModeAlwaysDeny:
-			list = append(list, AlwaysDeny())
-		case ModeRBAC:
-			list = append(list, policies.RBAC)
-		case ModeNode:
-			list = append(list, policies.Node)
-		case ModeWebhook:
-			list = append(list, policies.Webhook)
-		case ModeABAC:
-			policies, err := readPolicies(cfg.AuthorizationPolicyFile)
-			if err != nil {
-				return nil, fmt.Errorf("authorization policies: %w", err)
-			}
-			list = append(list, policies)
+		authorizer, err := policies.Of(mode, cfg.AuthorizationPolicyFile)
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, authorizer)
 	}
 	return Union(list...), nil
+}
+
+// Of is the authorizer of a mode; nil for an unknown one. file has the policies of ABAC; errors are those of the file.
+func (p *Policies) Of(mode, file string) (Authorizer, error) {
+	switch mode {
+	case ModeAlwaysAllow:
+		return AlwaysAllow(), nil
+	case ModeAlwaysDeny:
+		return AlwaysDeny(), nil
+	case ModeRBAC:
+		return p.RBAC, nil
+	case ModeNode:
+		return p.Node, nil
+	case ModeWebhook:
+		return p.Webhook, nil
+	case ModeABAC:
+		policies, err := readPolicies(file)
+		if err != nil {
+			return nil, fmt.Errorf("authorization policies: %w", err)
+		}
+		return policies, nil
+	}
+	return nil, nil
 }

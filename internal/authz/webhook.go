@@ -20,10 +20,14 @@ type WebhookConfig struct {
 	Clock           func() time.Time
 	Retry           time.Duration // before the second attempt of a call; each pause is longer by half
 	Timeout         time.Duration // of a call
+	// Match reports whether the webhook decides about a request; nil for all. An error is as that of a call.
+	Match func(ctx context.Context, a *Attributes) (bool, error)
+	// Fail is the decision about a request that the webhook cannot be asked about: NoOpinion or Deny.
+	Fail Decision
 }
 
-// Webhook asks a webhook for each decision. Answers count for a while. A webhook that
-// cannot be asked has no opinion, and the decision has an error.
+// Webhook asks a webhook for each decision. Answers count for a while. If a webhook cannot
+// be asked, the decision is that of its configuration, with an error.
 type Webhook struct {
 	cfg     WebhookConfig
 	answers *authn.Cache[webhookAnswer]
@@ -53,14 +57,28 @@ type accessReview struct {
 
 // reviewedRequest is the request that a review is about: of a resource, or of a path.
 type reviewedRequest struct {
-	Namespace   string `json:"namespace,omitempty"`
-	Verb        string `json:"verb,omitempty"`
-	Group       string `json:"group,omitempty"`
-	Version     string `json:"version,omitempty"`
-	Resource    string `json:"resource,omitempty"`
-	Subresource string `json:"subresource,omitempty"`
-	Name        string `json:"name,omitempty"`
-	Path        string `json:"path,omitempty"`
+	Namespace   string            `json:"namespace,omitempty"`
+	Verb        string            `json:"verb,omitempty"`
+	Group       string            `json:"group,omitempty"`
+	Version     string            `json:"version,omitempty"`
+	Resource    string            `json:"resource,omitempty"`
+	Subresource string            `json:"subresource,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	Path        string            `json:"path,omitempty"`
+	Fields      *reviewedSelector `json:"fieldSelector,omitempty"`
+	Labels      *reviewedSelector `json:"labelSelector,omitempty"`
+}
+
+type reviewedSelector struct {
+	Requirements []Requirement `json:"requirements"`
+}
+
+// reviewed is a selector in a review; nil for none.
+func reviewed(selector []Requirement) *reviewedSelector {
+	if len(selector) == 0 {
+		return nil
+	}
+	return &reviewedSelector{selector}
 }
 
 type accessReviewSpec struct {
@@ -79,15 +97,22 @@ const mostCached = 10000
 
 // Authorize implements Authorizer.
 func (w *Webhook) Authorize(ctx context.Context, a *Attributes) (Decision, string, error) {
+	if w.cfg.Match != nil {
+		if matches, err := w.cfg.Match(ctx, a); err != nil {
+			return w.cfg.Fail, "", err
+		} else if !matches {
+			return NoOpinion, "", nil
+		}
+	}
 	spec := w.spec(a)
 	key, err := json.Marshal(spec)
 	if err != nil {
-		return NoOpinion, "", err
+		return w.cfg.Fail, "", err
 	}
 	answer, ok := w.answers.Get(string(key))
 	if now := w.cfg.Clock(); !ok || !now.Before(answer.until) {
 		if answer, err = w.ask(ctx, spec); err != nil {
-			return NoOpinion, "", err
+			return w.cfg.Fail, "", err
 		}
 		life := w.cfg.Others
 		if answer.Allowed {
@@ -118,7 +143,7 @@ func (w *Webhook) spec(a *Attributes) (s accessReviewSpec) {
 		}
 	}
 	if a.ResourceRequest {
-		s.Resource = &reviewedRequest{a.Namespace, a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Name, ""}
+		s.Resource = &reviewedRequest{a.Namespace, a.Verb, a.Group, a.Version, a.Resource, a.Subresource, a.Name, "", reviewed(a.Fields), reviewed(a.Labels)}
 	} else {
 		s.Path = &reviewedRequest{Verb: a.Verb, Path: a.Path}
 	}

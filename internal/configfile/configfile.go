@@ -28,6 +28,11 @@ func Read(path string) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
+	return Parse(path, text)
+}
+
+// Parse is Read for the text of a file.
+func Parse(path string, text []byte) (Value, error) {
 	v := Value{path, &yaml.Node{Line: 1}}
 	if err := yaml.Unmarshal(text, v.node); err != nil {
 		return v, v.errors(err)
@@ -115,7 +120,16 @@ func (v Value) Is(kind string, versions ...string) error {
 
 // Load reads a file of a kind, in one of these versions, into a struct.
 func Load(path string, into any, kind string, versions ...string) (Value, error) {
-	v, err := Read(path)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Value{}, err
+	}
+	return LoadText(path, text, into, kind, versions...)
+}
+
+// LoadText is Load for the text of a file.
+func LoadText(path string, text []byte, into any, kind string, versions ...string) (Value, error) {
+	v, err := Parse(path, text)
 	if err == nil {
 		err = v.Is(kind, versions...)
 	}

@@ -2,12 +2,7 @@ package openid
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-
-	"github.com/capstan-dev/capstan/internal/authn"
 )
 
 // claims are those of an ID token, by name.
@@ -27,46 +22,6 @@ func (c claims) read(name string, to any) error {
 		return fmt.Errorf("claim %q: %w", name, err)
 	}
 	return nil
-}
-
-// user makes the user of the claims of a valid token.
-func (a *Authenticator) user(c claims) (*authn.User, error) {
-	u := &authn.User{}
-	if err := c.read(a.cfg.OIDCUsernameClaim, &u.Name); err != nil {
-		return nil, err
-	}
-	if _, says := c["email_verified"]; says && a.cfg.OIDCUsernameClaim == emailClaim {
-		var verified bool
-		if err := c.read("email_verified", &verified); err != nil {
-			return nil, err
-		}
-		if !verified {
-			return nil, errors.New("the issuer has not verified the address of the user")
-		}
-	}
-	if u.Name == "" {
-		return nil, fmt.Errorf("claim %q is empty", a.cfg.OIDCUsernameClaim)
-	}
-	u.Name = a.prefix + u.Name
-	if name := a.cfg.OIDCGroupsClaim; name != "" && c[name] != nil {
-		var groups oneOrMore
-		if err := c.read(name, &groups); err != nil {
-			return nil, err
-		}
-		for _, g := range groups {
-			u.Groups = append(u.Groups, a.cfg.OIDCGroupsPrefix+g)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.cfg.OIDCRequiredClaims)) {
-		var value string
-		if err := c.read(name, &value); err != nil {
-			return nil, err
-		}
-		if value != a.cfg.OIDCRequiredClaims[name] {
-			return nil, fmt.Errorf("claim %q is not what is required", name)
-		}
-	}
-	return u, nil
 }
 
 // oneOrMore is a text or a list of texts.

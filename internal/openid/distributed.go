@@ -32,7 +32,7 @@ const (
 
 // expand adds the distributed claim with the groups, unless the token has it itself.
 func (a *Authenticator) expand(ctx context.Context, token string, c claims) error {
-	name := a.cfg.OIDCGroupsClaim
+	name := a.of.entry.ClaimMappings.Groups.Claim
 	if name == "" || c[name] != nil || c["_claim_names"] == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (a *Authenticator) fetch(endpoint, token, name string) (json.RawMessage, er
 	if err != nil {
 		return nil, err
 	}
-	verified, err := verifier.Verify(oidc.ClientContext(ctx, a.client), text)
+	verified, err := a.verify(ctx, verifier, text)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,9 @@ import (
 // Settings holds what an operator sets of an issuer of ID tokens (the specification,
 // OpenID Connect tokens).
 type Settings struct {
+	// AuthenticationConfigFile names issuers of ID tokens, with the users of their tokens, and the paths for which requests without
+	// credentials are let in, from release 1.30 on. Changes of the file count. Without one there is the issuer of the other fields.
+	AuthenticationConfigFile string
 	// OIDCIssuerURL is the issuer, https; "" for none.
 	OIDCIssuerURL string
 	// OIDCClientID is the client that tokens have to be for. Required with an issuer.
@@ -50,6 +53,9 @@ func (c *Settings) SetDefaults() {
 // Validate reports all mistakes, joined into one error, or nil. It opens no file.
 func (c *Settings) Validate() error {
 	var all []error
+	if c.AuthenticationConfigFile != "" && (c.OIDCIssuerURL != "" || c.OIDCClientID != "") {
+		all = append(all, errors.New("--authentication-config: authentication-config file and oidc-* flags are mutually exclusive: name all issuers in the file"))
+	}
 	if (c.OIDCIssuerURL == "") != (c.OIDCClientID == "") {
 		all = append(all, errors.New("--oidc-issuer-url and --oidc-client-id belong together; set both or none"))
 	}

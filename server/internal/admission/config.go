@@ -26,6 +26,8 @@ type Config struct {
 	Since func(release string) bool
 	// TopologyLabels is set where pods get the labels of their node that say where it is.
 	TopologyLabels bool
+	// NodeAudiences has NodeRestriction look at the audiences of the tokens that agents request.
+	NodeAudiences bool
 	// RemoteRights is set where rights are decided outside of the server: then any write may
 	// block.
 	RemoteRights bool

@@ -3,7 +3,6 @@ package admission
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,8 +23,9 @@ const (
 // nodeWrite is a write by the agent of a node.
 type nodeWrite struct {
 	*Request
-	objects Objects
-	node    string // its name
+	objects   Objects
+	node      string // its name
+	audiences bool   // a token is for an audience that its pod names
 }
 
 // restrictNode keeps the agent of a node to its own node, the pods there, and the objects
@@ -38,7 +38,7 @@ func (c *Chain) restrictNode(ctx context.Context, r *Request) error {
 	if name == "" {
 		return r.forbidf("could not determine node from user %q", r.User.Name)
 	}
-	w := &nodeWrite{r, c.objects, name}
+	w := &nodeWrite{r, c.objects, name, c.config.NodeAudiences}
 	switch r.Resource.GroupResource() {
 	case api.GroupResource{Resource: "pods"}:
 		return w.pod(ctx)
@@ -114,8 +114,7 @@ func (w *nodeWrite) runs(pod document.Value) bool { return pod.At("spec", "nodeN
 // get reads an object; the caller releases it. Errors: 404, by the name of the kind.
 func (w *nodeWrite) get(ctx context.Context, plural, namespace, name string) (document.Value, func(), error) {
 	obj, release, err := w.objects.Get(ctx, "", plural, namespace, name)
-	var known *api.Error
-	if errors.As(err, &known) && known.Reason == api.ReasonNotFound {
+	if api.IsReason(err, api.ReasonNotFound) {
 		err = api.NotFound(api.GroupResource{Resource: plural[:len(plural)-1]}, name)
 	}
 	return obj, release, err
@@ -198,6 +197,9 @@ func (w *nodeWrite) token(ctx context.Context) error {
 	}
 	if !w.runs(pod) {
 		return w.forbidf("node requested token bound to a pod scheduled on a different node")
+	}
+	if w.audiences {
+		return w.audience(ctx, pod)
 	}
 	return nil
 }

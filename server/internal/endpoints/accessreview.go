@@ -18,7 +18,7 @@ func (x *Endpoints) reviewAccess(r *request.Request) error {
 	res := r.Target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
 	var selectors []string
-	if x.cfg.Since("1.34") || x.cfg.Features.On("AuthorizeWithSelectors") {
+	if x.cfg.Features.On("AuthorizeWithSelectors") {
 		selectors = []string{"fieldSelector", "labelSelector"}
 	}
 	check := func(obj document.Value) error {
@@ -30,6 +30,10 @@ func (x *Endpoints) reviewAccess(r *request.Request) error {
 	return x.review(r, check, func(obj document.Value) {
 		spec := obj.Get("spec")
 		attributes := reviewedAttributes(spec)
+		var ignored []string
+		if selectors != nil {
+			ignored = reviewSelectors(spec.Get("resourceAttributes"), &attributes)
+		}
 		if attributes.User = r.User; !self {
 			attributes.User = reviewedUser(spec)
 		}
@@ -43,7 +47,10 @@ func (x *Endpoints) reviewAccess(r *request.Request) error {
 			status.SetString("reason", reason)
 		}
 		if err != nil {
-			status.SetString("evaluationError", err.Error())
+			ignored = append([]string{err.Error()}, ignored...)
+		}
+		if len(ignored) > 0 {
+			status.SetString("evaluationError", strings.Join(ignored, "; "))
 		}
 	})
 }
@@ -99,6 +106,36 @@ func reviewedAttributes(spec document.Value) authz.Attributes {
 	of := func(name string) string { return spec.At("resourceAttributes", name).Text() }
 	return authz.Attributes{ResourceRequest: true, Verb: of("verb"), Group: of("group"), Version: of("version"),
 		Resource: of("resource"), Subresource: of("subresource"), Namespace: of("namespace"), Name: of("name")}
+}
+
+// reviewSelectors adds the selectors of a reviewed request, and names those that cannot be read.
+func reviewSelectors(resource document.Value, a *authz.Attributes) (ignored []string) {
+	for _, of := range [...]struct {
+		name  string
+		to    *[]authz.Requirement
+		parse func(string) ([]authz.Requirement, error)
+		check func([]authz.Requirement) ([]authz.Requirement, error)
+	}{{"fieldSelector", &a.Fields, authz.ParseFields, authz.CheckFields}, {"labelSelector", &a.Labels, authz.ParseLabels, authz.CheckLabels}} {
+		selector, err := resource.Get(of.name), error(nil)
+		if raw := selector.Get("rawSelector").Text(); raw != "" {
+			*of.to, err = of.parse(raw)
+		}
+		var asked []authz.Requirement
+		for _, r := range selector.Get("requirements").Elements() {
+			asked = append(asked, authz.Requirement{Key: r.Get("key").Text(), Operator: r.Get("operator").Text(), Values: r.Get("values").Texts()})
+		}
+		if asked != nil {
+			*of.to, err = of.check(asked)
+		}
+		if err != nil {
+			part := ""
+			if len(*of.to) > 0 {
+				part = "partially "
+			}
+			ignored = append(ignored, "spec.resourceAttributes."+of.name+" "+part+"ignored due to parse error")
+		}
+	}
+	return ignored
 }
 
 // reviewedUser is the reviewed user.

@@ -24,7 +24,7 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosi
 				if name == "profile" {
 					defer x.env.Profile()()
 				}
-				profile(name)(r.Writer, r.HTTP)
+				profileOf(name)(r.Writer, r.HTTP)
 				return nil
 			}}
 		case step == "api_priority_and_fairness" && flow != nil:
@@ -47,8 +47,8 @@ func (x *Endpoints) Debug(flow *flowcontrol.Control, profiles bool, log *Verbosi
 	}
 }
 
-// profile shows a profile of the process; "" lists them.
-func profile(name string) http.HandlerFunc {
+// profileOf shows a profile of the process; "" lists them.
+func profileOf(name string) http.HandlerFunc {
 	switch name {
 	case "cmdline":
 		return pprof.Cmdline

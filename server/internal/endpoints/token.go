@@ -9,9 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/request"
@@ -26,13 +29,16 @@ func (x *Endpoints) requestToken(r *request.Request) error {
 	}
 	t := r.Target
 	var account authn.Reference
-	doc, err := x.receive(r, opts, posted{kind: subKind(t), meta: objects.DropSystemFields, admit: x.asContent(r), check: func(obj document.Value) error {
+	doc, err := x.receive(r, opts, posted{kind: subKind(t), meta: x.keepAccountUID, admit: x.asContent(r), check: func(obj document.Value) error {
 		of, release, err := x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name)
 		defer release()
 		if err != nil {
 			return err
 		}
 		account = referenceTo(of)
+		if err := x.checkAccountUID(r, obj, account.UID); err != nil {
+			return err
+		}
 		return x.completeToken(t, obj)
 	}})
 	if err != nil {
@@ -49,14 +55,51 @@ func (x *Endpoints) requestToken(r *request.Request) error {
 		return err
 	}
 	expires := x.limitToken(r, spec, &token)
+	if x.features.On("ServiceAccountTokenJTI") {
+		token.ID = uuid.NewString()
+	}
 	text, err := x.issuer.Issue(token)
 	if err != nil {
 		return err
+	}
+	if token.ID != "" {
+		r.Annotate("authentication."+profile.LabelDomain+"/issued-credential-id", authn.TokenCredential(token.ID))
 	}
 	status := obj.SetObject("status")
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", expires.UTC().Format(time.RFC3339))
 	return x.env.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+}
+
+// keepAccountUID drops what the author of a request cannot set. From 1.34 on the uid is that of the account.
+func (x *Endpoints) keepAccountUID(meta document.Value) {
+	uid := strings.Clone(meta.Get("uid").Text())
+	objects.DropSystemFields(meta)
+	if uid != "" && x.cfg.Since("1.34") {
+		meta.SetString("uid", uid)
+	}
+}
+
+// checkAccountUID refuses a request for another account of the name, and fills in the uid.
+func (x *Endpoints) checkAccountUID(r *request.Request, obj document.Value, uid string) error {
+	if !x.cfg.Since("1.34") {
+		return nil
+	}
+	t, meta := r.Target, obj.SetObject("metadata")
+	named := meta.Get("uid").Text()
+	if named == "" {
+		meta.SetString("uid", uid)
+	}
+	if named == "" || named == uid {
+		return nil
+	}
+	why := fmt.Sprintf("the UID in the token request (%s) does not match the UID of the service account (%s)", named, uid)
+	if x.features.On("TokenRequestServiceAccountUIDValidation") {
+		return api.Conflict(api.GroupResource{Group: t.Sub.Group, Resource: t.Sub.Kind}, t.Name, why)
+	}
+	r.Annotate("authentication."+profile.GroupSuffix+"/token-request-uid-mismatch", why)
+	r.Warn(why + " but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error")
+	return nil
 }
 
 // completeToken checks a token request, and fills in what it does not say.
@@ -122,21 +165,27 @@ func checkTokenRequest(t request.Target, obj document.Value) error {
 	return nil
 }
 
-// bindToken binds the token to the pod or the secret without which it is invalid.
+// bindToken binds the token to the pod, the secret or the node without which it is invalid.
 func (x *Endpoints) bindToken(ctx context.Context, t request.Target, ref document.Value, token *authn.AccountToken) error {
 	if !ref.Exists() || ref.IsNull() {
 		return nil
 	}
-	plural := map[string]string{"Pod": "pods", "Secret": "secrets"}[ref.Get("kind").Text()]
-	if plural == "" || strings.Contains(ref.Get("apiVersion").Text(), "/") {
+	plural, namespace := map[string]string{"Pod": "pods", "Secret": "secrets", "Node": "nodes"}[ref.Get("kind").Text()], t.Namespace
+	known := plural == "pods" || plural == "secrets" || plural == "nodes" && x.cfg.Since("1.29")
+	if !known || strings.Contains(ref.Get("apiVersion").Text(), "/") {
 		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of the core group", t.Name,
 			ref.Get("kind").Text(), ref.Get("apiVersion").Text())
+	}
+	if plural == "nodes" {
+		if namespace = ""; !x.features.On("ServiceAccountTokenNodeBinding") {
+			return api.BadRequest(`cannot bind token to a Node object as the "ServiceAccountTokenNodeBinding" feature-gate is disabled`)
+		}
 	}
 	name := ref.Get("name").Text()
 	if name == "" {
 		return api.BadRequest("cannot bind token for serviceaccount %q: boundObjectRef.name is missing", t.Name)
 	}
-	obj, release, err := x.reader.Get(ctx, "", plural, t.Namespace, name)
+	obj, release, err := x.reader.Get(ctx, "", plural, namespace, name)
 	defer release()
 	if err != nil {
 		return err
@@ -148,28 +197,40 @@ func (x *Endpoints) bindToken(ctx context.Context, t request.Target, ref documen
 		e.Kind = ref.Get("kind").Text()
 		return e
 	}
-	if plural == "secrets" {
+	switch plural {
+	case "secrets":
 		token.Secret = &bound
+		return nil
+	case "nodes":
+		token.Node = &bound
 		return nil
 	}
 	if account := obj.At("spec", "serviceAccountName").Text(); account != t.Name {
 		return api.BadRequest("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", t.Name)
 	}
 	token.Pod = &bound
-	node := obj.At("spec", "nodeName").Text()
-	if node == "" {
-		return nil
+	if !x.cfg.Since("1.26") || x.features.On("ServiceAccountTokenPodNodeInfo") {
+		token.Node, err = x.nodeOf(ctx, obj)
 	}
-	token.Node = &authn.Reference{Name: strings.Clone(node)}
+	return err
+}
+
+// nodeOf refers to the node of a pod; nil for none.
+func (x *Endpoints) nodeOf(ctx context.Context, pod document.Value) (*authn.Reference, error) {
+	node := pod.At("spec", "nodeName").Text()
+	if node == "" {
+		return nil, nil
+	}
 	where, done, err := x.reader.Get(ctx, "", "nodes", "", node)
 	defer done()
 	if known := (*api.Error)(nil); errors.As(err, &known) && known.Reason == api.ReasonNotFound {
-		return nil
+		return &authn.Reference{Name: strings.Clone(node)}, nil
 	}
-	if err == nil {
-		*token.Node = referenceTo(where)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	found := referenceTo(where)
+	return &found, nil
 }
 
 func referenceTo(obj document.Value) authn.Reference {

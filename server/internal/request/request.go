@@ -249,7 +249,18 @@ func (r *Request) Deadline(most time.Duration) (time.Time, error) {
 // Mutating reports whether the request may write.
 func (r *Request) Mutating() bool { return r.Method() != http.MethodGet }
 
+// Attributes are the inputs of the decision whether the user may do this.
 func (r *Request) Attributes() authz.Attributes {
+	a := r.attributes()
+	if (a.Verb == "list" || a.Verb == "watch" || a.Verb == "deletecollection") && !r.Target.WatchPath && r.Features.On("AuthorizeWithSelectors") {
+		// A selector that cannot be read does not narrow the request.
+		a.Fields, _ = authz.ParseFields(r.Query.Get("fieldSelector"))
+		a.Labels, _ = authz.ParseLabels(r.Query.Get("labelSelector"))
+	}
+	return a
+}
+
+func (r *Request) attributes() authz.Attributes {
 	t := r.Target
 	a := authz.Attributes{User: r.User, Path: r.HTTP.URL.Path}
 	if t.Row == nil {

@@ -44,6 +44,11 @@ func (m *Matcher) decide(ctx context.Context, user *authn.User, c expression.Che
 	if c.Path == "" {
 		a.ResourceRequest, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name = true, c.Group, "*", c.Resource, c.Subresource, c.In, c.Name
 	}
+	if m.Selectors && c.Path == "" {
+		// A selector that cannot be read does not narrow the request.
+		a.Fields, _ = authz.ParseFields(c.Fields)
+		a.Labels, _ = authz.ParseLabels(c.Labels)
+	}
 	decision, reason, err := m.Authorizer.Authorize(ctx, &a)
 	return expression.Decision{Allowed: decision == authz.Allow, Reason: reason, Err: err}
 }

@@ -33,6 +33,7 @@ type Matcher struct {
 	// Namespace reads a namespace; the document is valid until release. Errors: 404.
 	Namespace  func(ctx context.Context, name string) (obj document.Value, release func(), err error)
 	Authorizer authz.Authorizer
+	Selectors  bool              // the authorizer sees the selectors of checks
 	Metrics    *metrics.Policies // nil for none
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -14,7 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Objects reads accounts, secrets and pods, without making trees of them.
+// Objects reads accounts, secrets, pods and nodes, without making trees of them.
 type Objects struct {
 	Store   store.Store
 	Catalog *catalog.Catalog
@@ -26,7 +27,7 @@ var _ authn.AccountObjects = Objects{}
 func (o Objects) Bound(ctx context.Context, plural, namespace, name string) (of authn.Bound, err error) {
 	e, err := o.Store.Get(ctx, o.Catalog.Snapshot().Core(plural).Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
-		return of, fmt.Errorf("%s %s/%s does not exist", plural, namespace, name)
+		return of, fmt.Errorf("%s %s does not exist", plural, path.Join(namespace, name))
 	}
 	if err != nil {
 		return of, err

@@ -20,6 +20,7 @@ const (
 	account    = kind(kinds.ServiceAccount)
 	volume     = account + 1
 	attachment = account + 2
+	pod        = account + 3 // where agents read only their own
 )
 
 // target is an object that some nodes may use.

@@ -34,6 +34,8 @@ type Config struct {
 	Logger  *slog.Logger
 	// Release is the release of the built-in kinds, with its features.
 	Release bootstrap.Release
+	// OwnOnly has agents read their own node and the pods on it only, by the selectors of their requests.
+	OwnOnly bool
 }
 
 // Authorizer decides on requests of the agents of nodes, with the reasons of 1.25. It is
@@ -44,11 +46,12 @@ type Authorizer struct {
 	sources *live.Collection[*source]
 	graph   *graph
 	rules   rbac.Rules // for the resources that the graph does not decide on
+	ownOnly bool
 }
 
 // Open reads the objects that agents depend on, and follows them until Close.
 func Open(ctx context.Context, cfg Config) (*Authorizer, error) {
-	a := &Authorizer{graph: newGraph()}
+	a := &Authorizer{graph: newGraph(), ownOnly: cfg.OwnOnly}
 	var err error
 	if a.rules, err = fixedRules(cfg.Release); err != nil {
 		return nil, err
@@ -59,7 +62,8 @@ func Open(ctx context.Context, cfg Config) (*Authorizer, error) {
 	for _, of := range [...]struct {
 		group, plural string
 		read          func(document.Value) *source
-	}{{"", "pods", readPod}, {"", "persistentvolumes", readVolume}, {storageGroup, "volumeattachments", readAttachment}} {
+	}{{"", "pods", func(pod document.Value) *source { return readPod(pod, cfg.OwnOnly) }},
+		{"", "persistentvolumes", readVolume}, {storageGroup, "volumeattachments", readAttachment}} {
 		row := snapshot.Stored(of.group, of.plural)
 		if row == nil {
 			return nil, fmt.Errorf("the authorization mode Node needs the resource %s: regenerate from documents that have it, or leave the mode out", of.plural)
@@ -127,6 +131,9 @@ func (a *Authorizer) Authorize(_ context.Context, r *authz.Attributes) (authz.De
 		return authz.NoOpinion, fmt.Sprintf("unknown node for user %q", r.User.Name), nil
 	}
 	reason, decided := a.refuses(name, r)
+	if reason == refused {
+		return authz.NoOpinion, "", nil
+	}
 	if decided && reason == "" || !decided && a.rules.Allow(r) {
 		return authz.Allow, "", nil
 	}
@@ -155,6 +162,14 @@ func (a *Authorizer) refuses(node string, r *authz.Attributes) (reason string, d
 			return a.mayGet(node, volume, r), true
 		case "serviceaccounts":
 			return a.mayCreateToken(node, r), true
+		case "nodes":
+			if a.ownOnly {
+				return mayUseNode(node, r), true
+			}
+		case "pods":
+			if a.ownOnly {
+				return a.mayUsePod(node, r), true
+			}
 		}
 	case storageGroup:
 		switch r.Resource {

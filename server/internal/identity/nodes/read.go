@@ -29,15 +29,20 @@ func (n *names) source() *source {
 	return &source{read: n}
 }
 
-// readPod reads a pod; nil for one that gives no node access to anything.
-func readPod(pod document.Value) *source {
-	on := pod.At("spec", "nodeName").Text()
-	if on == "" || pod.At("metadata", "annotations").Get(mirrorAnnotation).Exists() {
+// readPod reads a pod; nil for one that gives no node access to anything. itself has the node read the pod.
+func readPod(obj document.Value, itself bool) *source {
+	on := obj.At("spec", "nodeName").Text()
+	if on == "" {
 		return nil
 	}
 	n := &names{node: strings.Clone(on)}
-	namespace := strings.Clone(pod.At("metadata", "namespace").Text())
-	kinds.NamesOf(pod, func(k kinds.NamedKind, name string) { n.add(kind(k), namespace, name) })
+	namespace := strings.Clone(obj.At("metadata", "namespace").Text())
+	if itself {
+		n.add(pod, namespace, obj.At("metadata", "name").Text())
+	}
+	if !obj.At("metadata", "annotations").Get(mirrorAnnotation).Exists() {
+		kinds.NamesOf(obj, func(k kinds.NamedKind, name string) { n.add(kind(k), namespace, name) })
+	}
 	return n.source()
 }
 

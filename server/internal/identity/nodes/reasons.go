@@ -2,11 +2,15 @@ package nodes
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/authz"
 )
 
 // The reasons against a request; "" if it is allowed.
+
+// refused is a reason that nobody is shown.
+const refused = "\x00"
 
 // reaches requires a way from the node to the object of the request.
 func (a *Authorizer) reaches(node string, k kind, r *authz.Attributes) string {
@@ -99,4 +103,47 @@ func mayUseCSINode(node string, r *authz.Attributes) string {
 		return "can only access CSINode with the same name as the requesting node"
 	}
 	return ""
+}
+
+// mayUseNode is about nodes, where an agent reads its own only. The admission plug-in NodeRestriction says which it may write.
+func mayUseNode(node string, r *authz.Attributes) string {
+	switch r.Subresource + " " + r.Verb {
+	case " create", " update", " patch", "status update", "status patch":
+		return ""
+	case " get", " list", " watch":
+		switch r.Name {
+		case node:
+			return ""
+		case "":
+			return "node '" + node + "' cannot read all nodes, only its own Node object"
+		}
+		return "node '" + node + "' cannot read '" + r.Name + "', only its own Node object"
+	}
+	return refused
+}
+
+// mayUsePod is about pods, where an agent reads those on its node only. The admission plug-in NodeRestriction says which it may write.
+func (a *Authorizer) mayUsePod(node string, r *authz.Attributes) string {
+	switch r.Subresource + " " + r.Verb {
+	case " create", " delete", "status update", "status patch", "eviction create":
+		return ""
+	case " get":
+		return a.mayGet(node, pod, r)
+	case " list", " watch":
+		switch {
+		case selectsNode(node, "spec.nodeName", r):
+			return ""
+		case r.Name != "":
+			return a.named(node, pod, r)
+		}
+		return "can only list/watch pods with spec.nodeName field selector"
+	}
+	return refused
+}
+
+// selectsNode reports whether the field selector of a request asks for objects of a node only.
+func selectsNode(node, field string, r *authz.Attributes) bool {
+	return slices.ContainsFunc(r.Fields, func(of authz.Requirement) bool {
+		return of.Key == field && of.Operator == "In" && slices.Equal(of.Values, []string{node})
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/signing"
 )
 
@@ -164,6 +165,8 @@ type Site struct {
 	Log *slog.Logger
 	// Changed is called after other credentials are in use.
 	Changed func(before, now *Credentials)
+	// CertContent is read of certificates of clients.
+	CertContent authn.CertContent
 }
 
 // source is the configuration of credentials with its server.

@@ -130,6 +130,7 @@ func (cr *Credentials) prepare(c *source) error {
 		NextProtos:     []string{"h2", "http/1.1"},
 	}
 	cr.logins = authn.ClientCert(clients, c.Now)
+	cr.logins.CertContent = c.CertContent
 	if err := cr.prepareAgents(c); err != nil {
 		return err
 	}
