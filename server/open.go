@@ -94,7 +94,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Writes, with their admission.
 	reader := objects.NewReader(s.store, s.catalog, times.Soon)
-	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressKinds, s.store, s.log); err != nil {
+	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressing, s.store, s.log); err != nil {
 		return err
 	}
 	s.closeLater(s.services.Close)

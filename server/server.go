@@ -39,38 +39,37 @@ import (
 // Invariants: the fields above stopping are set by open and never change; requests are
 // counted in the intake of env, so that Shutdown can wait for them before it closes the store.
 type Server struct {
-	cfg      Config
-	log      *slog.Logger
-	features options.Gates
-	catalog  *catalog.Catalog
-	edition  *api.Edition         // of the built-in kinds
-	engine   *store.Engine        // the server's own store, or its replica of a shared one
-	sharing  *background.Sharing  // nil for a store of the server's own
-	store    store.Store          // engine or the shared store, with layers
-	events   store.Store          // of events; nil when they lie in store
-	shown    *stored.CurrentStore // is in store
-	cipher   *encryption.Cipher   // nil for none
-	metrics  *metrics.Metrics
-	keys     *pki.Keyring
-	accounts *accountTokens
-	tokens   authn.TokenAuthenticator
-	issuer   *openid.Authenticator // of ID tokens; nil for none
-	services *addresses.Services
-	// addressKinds are the kinds of objects by which addresses are allocated; nil for none.
-	addressKinds *addresses.Kinds
-	admitting    *admitting
-	objects      *objects.Objects
-	headers      *index.Index
-	controllers  *background.Controllers
-	limits       *request.Limits
-	flow         *flowcontrol.Control // nil without priority and fairness
-	env          *request.Env
-	health       *health.Health
-	sweeper      *conns.Sweeper
-	listener     net.Listener
-	http         *http.Server
-	activities   []func(context.Context) // which go on while the server runs
-	closers      []func(context.Context) // of the open parts, the first opened first
+	cfg         Config
+	log         *slog.Logger
+	features    options.Gates
+	catalog     *catalog.Catalog
+	edition     *api.Edition         // of the built-in kinds
+	engine      *store.Engine        // the server's own store, or its replica of a shared one
+	sharing     *background.Sharing  // nil for a store of the server's own
+	store       store.Store          // engine or the shared store, with layers
+	events      store.Store          // of events; nil when they lie in store
+	shown       *stored.CurrentStore // is in store
+	cipher      *encryption.Cipher   // nil for none
+	metrics     *metrics.Metrics
+	keys        *pki.Keyring
+	accounts    *accountTokens
+	tokens      authn.TokenAuthenticator
+	issuer      *openid.Authenticator // of ID tokens; nil for none
+	services    *addresses.Services
+	addressing  *addresses.Kinds // of the objects of addresses; nil where they have none
+	admitting   *admitting
+	objects     *objects.Objects
+	headers     *index.Index
+	controllers *background.Controllers
+	limits      *request.Limits
+	flow        *flowcontrol.Control // nil without priority and fairness
+	env         *request.Env
+	health      *health.Health
+	sweeper     *conns.Sweeper
+	listener    net.Listener
+	http        *http.Server
+	activities  []func(context.Context) // which go on while the server runs
+	closers     []func(context.Context) // of the open parts, the first opened first
 
 	stopping chan struct{} // closed when watches have to end
 	done     chan struct{} // closed when everything has

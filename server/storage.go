@@ -24,7 +24,7 @@ import (
 
 // openStore opens the store of the catalog's kinds, and the operators' socket.
 func (s *Server) openStore(ctx context.Context) error {
-	s.addressKinds = s.kindsOfAddresses()
+	s.addressing = s.kindsOfAddresses()
 	cipher, err := encryption.Read(s.cfg.EncryptionConfigFile, catalog.ResourceOfKey)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *Server) openShared(ctx context.Context, replica store.Config, kinds sto
 	}
 	s.engine = opened.Replica()
 	allocations, err := addresses.NewAllocations(&s.cfg.Addresses, s.catalog.Snapshot().Core("services").Prefix(""),
-		s.addressKinds != nil && !s.addressKinds.DualWrites, s.store)
+		s.addressing != nil && !s.addressing.DualWrites, s.store)
 	if err != nil {
 		return err
 	}

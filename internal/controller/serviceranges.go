@@ -46,24 +46,27 @@ func (r *serviceRanges) reset()             { clear(r.ending) }
 func (r *serviceRanges) close()             { r.queue.close() }
 
 func (r *serviceRanges) observe(_ context.Context, o *observation) {
-	_, name := "", ""
 	switch o.typ {
 	case r.typ:
-		_, name = o.typ.split(o.key)
+		_, name := o.typ.split(o.key)
 		r.observeRange(strings.Clone(name), o)
 	case r.addresses:
-		if o.op == store.OpUpdate || len(r.ending) == 0 {
-			return
+		if o.op != store.OpUpdate && len(r.ending) > 0 {
+			r.observeAddress(o)
 		}
-		_, name = o.typ.split(o.key)
-		address, err := netip.ParseAddr(name)
-		if err != nil {
-			return
-		}
-		for of, ranges := range r.ending {
-			if slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return allocate.Has(p, address) }) {
-				r.queue.addAfter(of, settleTime)
-			}
+	}
+}
+
+// observeAddress queues the ranges that an address keeps, or kept, from going.
+func (r *serviceRanges) observeAddress(o *observation) {
+	_, name := o.typ.split(o.key)
+	address, err := netip.ParseAddr(name)
+	if err != nil {
+		return
+	}
+	for of, ranges := range r.ending {
+		if slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return allocate.Has(p, address) }) {
+			r.queue.addAfter(of, settleTime)
 		}
 	}
 }
