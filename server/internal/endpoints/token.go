@@ -171,10 +171,13 @@ func (x *Endpoints) bindToken(ctx context.Context, t request.Target, ref documen
 		return nil
 	}
 	plural, namespace := map[string]string{"Pod": "pods", "Secret": "secrets", "Node": "nodes"}[ref.Get("kind").Text()], t.Namespace
-	known := plural == "pods" || plural == "secrets" || plural == "nodes" && x.cfg.Since("1.29")
+	known, kinds := plural == "pods" || plural == "secrets", "a Pod or a Secret"
+	if x.cfg.Since("1.29") {
+		known, kinds = plural != "", "a Pod, a Node or a Secret"
+	}
 	if !known || strings.Contains(ref.Get("apiVersion").Text(), "/") {
-		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of the core group", t.Name,
-			ref.Get("kind").Text(), ref.Get("apiVersion").Text())
+		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to %s of the core group", t.Name,
+			ref.Get("kind").Text(), ref.Get("apiVersion").Text(), kinds)
 	}
 	if plural == "nodes" {
 		if namespace = ""; !x.features.On("ServiceAccountTokenNodeBinding") {
