@@ -149,13 +149,37 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.33", "1.36") {
+	if r.In("1.33", "1.33") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "replicasets", Kind: "ReplicaSet", ListKind: "ReplicaSetList", Type: gv.Table.Root("ReplicaSet"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"rs"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("ReplicaSet"), StorageVersionHash: "P1RzHs8/mWQ=",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
+			Hooks:         &api.Hooks{Validate: h.ValidateReplicaSet, Warn: h.WarnReplicaSet},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replica set.", Path: ".metadata.name"},
+				{Name: "Desired", Type: "integer", Description: "Wanted number of pods.", Path: ".spec.replicas"},
+				{Name: "Current", Type: "integer", Description: "Pods that exist.", Path: ".status.replicas"},
+				{Name: "Ready", Type: "integer", Description: "Pods that are ready.", Path: ".status.readyReplicas"},
+				{Name: "Age", Type: "string", Description: "Time since the replica set was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
+				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the replica set.", Path: ".spec.selector", Cell: h.CellSelector},
+			},
+			Subresources: []api.Subresource{
+				{Name: "scale", Endpoint: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: gv.Table, Type: gv.Table.Root("Scale"), Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "ReplicaSet", Table: gv.Table, Type: gv.Table.Root("ReplicaSet")},
+			},
+		})
+	}
+	if r.In("1.34", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "replicasets", Kind: "ReplicaSet", ListKind: "ReplicaSetList", Type: gv.Table.Root("ReplicaSet"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"rs"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("ReplicaSet"), StorageVersionHash: "P1RzHs8/mWQ=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
 			Hooks:         &api.Hooks{Validate: h.ValidateReplicaSet, Warn: h.WarnReplicaSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replica set.", Path: ".metadata.name"},
