@@ -40,6 +40,8 @@ type Write struct {
 	// Reset holds the fields that this endpoint does not write, even if they are sent:
 	// status on the object itself, everything else on its status.
 	Reset Set
+	// Orders is set where another order of the elements of a list is a change that an apply makes, from 1.29 on.
+	Orders bool
 }
 
 // gvk is the kind in messages.

@@ -19,9 +19,9 @@ import (
 // AggregatedGroup is the group of the aggregated document.
 const AggregatedGroup = "apidiscovery." + profile.GroupSuffix
 
-type groupName struct {
-	Name              string `json:"name,omitempty"`
-	CreationTimestamp any    `json:"creationTimestamp"`
+type groupMeta struct {
+	Name              string          `json:"name,omitempty"`
+	CreationTimestamp json.RawMessage `json:"creationTimestamp,omitempty"` // null up to 1.33
 }
 
 type groupVersionKind struct {
@@ -88,15 +88,15 @@ func (d *Documents) Aggregated(snapshot *catalog.Snapshot, core bool, apiVersion
 	if core {
 		path = "/api " + apiVersion
 	}
-	return d.whole(snapshot, path, func() (Document, error) { return aggregate(snapshot, core, apiVersion) })
+	return d.whole(snapshot, path, func() (Document, error) { return d.aggregate(snapshot, core, apiVersion) })
 }
 
 // aggregate joins the parts of the group versions.
-func aggregate(snapshot *catalog.Snapshot, core bool, apiVersion string) (Document, error) {
+func (d *Documents) aggregate(snapshot *catalog.Snapshot, core bool, apiVersion string) (Document, error) {
 	var groups [][]byte
 	for versions := range byGroup(snapshot) {
 		if (versions[0].Group == "") == core {
-			group, err := aggregateGroup(versions)
+			group, err := d.aggregateGroup(versions)
 			if err != nil {
 				return Document{}, err
 			}
@@ -110,8 +110,12 @@ func aggregate(snapshot *catalog.Snapshot, core bool, apiVersion string) (Docume
 	return Document{JSON: text, Tag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`}, nil
 }
 
-func aggregateGroup(versions []*catalog.Version) ([]byte, error) {
-	name, err := json.Marshal(groupName{Name: versions[0].Group})
+func (d *Documents) aggregateGroup(versions []*catalog.Version) (_ []byte, err error) {
+	meta := groupMeta{Name: versions[0].Group}
+	if !d.since("1.34") {
+		meta.CreationTimestamp = json.RawMessage("null")
+	}
+	head, err := json.Marshal(meta)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +125,6 @@ func aggregateGroup(versions []*catalog.Version) ([]byte, error) {
 			return nil, err
 		}
 	}
-	text := append(append([]byte(`{"metadata":`), name...), `,"versions":[`...)
+	text := append(append([]byte(`{"metadata":`), head...), `,"versions":[`...)
 	return append(append(text, bytes.Join(parts, []byte{','})...), "]}"...), nil
 }

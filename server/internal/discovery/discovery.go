@@ -17,8 +17,13 @@ import (
 // describes a group version is kept with it, so that a change costs no more than the
 // change is large; the documents of everything are kept for the last requested snapshot.
 type Documents struct {
+	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
+	Since func(release string) bool
+
 	last atomic.Pointer[wholeDocuments]
 }
+
+func (d *Documents) since(release string) bool { return d.Since != nil && d.Since(release) }
 
 // wholeDocuments are the documents of everything that a snapshot serves, by path; an
 // aggregated one is at the path and its apiVersion.

@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -148,5 +149,41 @@ func TestReleaseGates(t *testing.T) {
 			c.FeatureGates = []string{gate}
 		})
 		h.Get(bundles).Expect(t, code, "")
+	}
+}
+
+// TestReleaseUnset: the time of a creation that never was is null up to 1.33, and left out from 1.34 on.
+func TestReleaseUnset(t *testing.T) {
+	const unset = `"creationTimestamp":null`
+	for release, null := range map[string]bool{"1.25": true, "1.33": true, "1.34": false} {
+		h := harness.Start(t, emulating(release))
+		groups := h.Send("GET", "/apis", "", nil, "Accept", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList")
+		if groups.Expect(t, http.StatusOK, ""); strings.Contains(string(groups.Body), unset) != null {
+			t.Errorf("%s: the groups are %.200s", release, groups.Body)
+		}
+		asked := harness.NewMutator(t, func(string, map[string]any) string { return `[]` })
+		h.MutateBy(asked, "hook", harness.ReviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
+		h.Create(harness.ConfigMaps, `{"metadata":{"name":"c"}}`)
+		meta := asked.Requests[0]["object"].(map[string]any)["metadata"].(map[string]any)
+		if _, there := meta["creationTimestamp"]; there != null {
+			t.Errorf("%s: a webhook sees the metadata %v", release, meta)
+		}
+	}
+}
+
+// TestReleaseOrder: an apply that only sorts a list is a write from 1.29 on.
+func TestReleaseOrder(t *testing.T) {
+	const path, body = harness.ConfigMaps + "/c", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","finalizers":[%s]}}`
+	for release, sorts := range map[string]bool{"1.28": false, "1.29": true} {
+		h := harness.Start(t, emulating(release))
+		first := h.Send("PATCH", path+"?fieldManager=m", "application/apply-patch+yaml", fmt.Appendf(nil, body, `"x.example.com/a","x.example.com/b"`))
+		again := h.Send("PATCH", path+"?fieldManager=m", "application/apply-patch+yaml", fmt.Appendf(nil, body, `"x.example.com/b","x.example.com/a"`))
+		again.Expect(t, http.StatusOK, "")
+		if before, now := first.Field(t, "metadata.resourceVersion"), again.Field(t, "metadata.resourceVersion"); (before != now) != sorts {
+			t.Errorf("%s: %s, then %s", release, first.Body, again.Body)
+		}
+		if sorted := strings.Contains(string(again.Body), `"finalizers":["x.example.com/b"`); sorted != sorts {
+			t.Errorf("%s: %s", release, again.Body)
+		}
 	}
 }

@@ -117,8 +117,10 @@ func revisionOf(body []byte) (string, error) {
 }
 
 func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
-	text := `{"kind":"` + w.res.Kind + `","apiVersion":"` + w.res.GV.APIVersion() + `","metadata":{"resourceVersion":"` + strconv.FormatUint(revision,
-		10) + `","creationTimestamp":null`
+	text := `{"kind":"` + w.res.Kind + `","apiVersion":"` + w.res.GV.APIVersion() + `","metadata":{"resourceVersion":"` + strconv.FormatUint(revision, 10) + `"`
+	if !w.s.cfg.Since("1.34") {
+		text += `,"creationTimestamp":null`
+	}
 	if initialEnd {
 		text += `,"annotations":{"` + initialEventsEnd + `":"true"}`
 	}

@@ -805,7 +805,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.31", "1.35") {
+	if r.In("1.31", "1.33") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "services", Kind: "Service", ListKind: "ServiceList", Type: gv.Table.Root("Service"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Service"), StorageVersionHash: "0/CO1lhkEBI=",
@@ -832,12 +832,39 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
+	if r.In("1.34", "1.35") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "services", Kind: "Service", ListKind: "ServiceList", Type: gv.Table.Root("Service"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Service"), StorageVersionHash: "0/CO1lhkEBI=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1035-label", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckObject}, CheckedWhenMissing: true},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Status: h.StatusService, Validate: h.ValidateService, Warn: h.WarnService},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service.", Path: ".metadata.name"},
+				{Name: "Type", Type: "string", Description: "How the service is exposed.", Path: ".spec.type"},
+				{Name: "Cluster-IP", Type: "string", Description: "Address inside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Service"), "(self.spec.clusterIPs + [self.spec.clusterIP, \"<none>\"]).filter(ip, ip != \"\")[0]").Show},
+				{Name: "External-IP", Type: "string", Description: "Addresses outside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Service"), "self.spec.type == \"ExternalName\" ? self.spec.externalName : cel.bind(ips, (self.spec.type == \"LoadBalancer\" ? self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct() : []) + self.spec.externalIPs, size(ips) > 0 ? ips.join(\",\") : self.spec.type == \"LoadBalancer\" ? \"<pending>\" : \"<none>\")").Show},
+				{Name: "Port(s)", Type: "string", Description: "Ports with their node ports and protocols.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Service"), "size(self.spec.ports) == 0 ? \"<none>\" : self.spec.ports.map(p, string(p.port) + (p.nodePort > 0 ? \":\" + string(p.nodePort) : \"\") + \"/\" + p.protocol).join(\",\")").Show},
+				{Name: "Age", Type: "string", Description: "Time since the service was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Selector", Type: "string", Priority: 1, Description: "Labels that pick its pods.", Path: ".spec.selector", Cell: h.CellLabels},
+			},
+			Selectable: []api.Selectable{
+				{Name: "spec.clusterIP", Path: []string{"spec", "clusterIP"}},
+				{Name: "spec.type", Path: []string{"spec", "type"}},
+			},
+			Subresources: []api.Subresource{
+				{Name: "proxy", Endpoint: "proxy-service", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ServiceProxyOptions", Table: gv.Table, Type: gv.Table.Root("ServiceProxyOptions")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Service", Table: gv.Table, Type: gv.Table.Root("Service")},
+			},
+		})
+	}
 	if r.In("1.36", "1.36") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "services", Kind: "Service", ListKind: "ServiceList", Type: gv.Table.Root("Service"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: gv.Table.FormOf("Service"), StorageVersionHash: "0/CO1lhkEBI=",
 			HasStatus: true,
-			Checking:  api.Checking{NameFormat: "dns1123-label", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject}, CheckedWhenMissing: true},
+			Checking:  api.Checking{NameFormat: "dns1123-label", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckObject}, CheckedWhenMissing: true},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
 			Hooks:     &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Status: h.StatusService, Validate: h.ValidateService, Warn: h.WarnService},
 			Columns: []api.Column{

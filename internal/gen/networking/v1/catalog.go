@@ -116,7 +116,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.31", "1.32") {
+	if r.In("1.31", "1.35") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
@@ -129,12 +129,12 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.33", "1.36") {
+	if r.In("1.36", "1.36") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: gv.Table.Root("NetworkPolicy"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: gv.Table.FormOf("NetworkPolicy"), StorageVersionHash: "YpfwF18m1G8=",
 			HasGeneration: true,
-			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}},
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
 				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},

@@ -7,6 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
@@ -103,16 +104,29 @@ func See(ctx context.Context, r *admission.Request, in *api.Resource) (*View, er
 }
 
 // showUnset shows that an object has no creationTimestamp, as 1.25 does: null in one of a
-// built-in type, and none in a custom one. One that is stored gets its own.
+// built-in type, and none in a custom one or from 1.34 on. One that is stored gets its own.
 func (v *View) showUnset(custom bool) {
 	meta := v.Object.Get("metadata")
 	switch {
 	case !meta.Exists() || meta.Get("creationTimestamp").Kind() == document.String:
-	case custom:
+	case custom || !writesUnset(v.In):
 		meta.Remove("creationTimestamp")
 	default:
 		meta.SetNull("creationTimestamp")
 	}
+}
+
+// writesUnset reports whether metadata are written with the creationTimestamp that they do not have.
+func writesUnset(in *api.Resource) bool {
+	types := in.GV.Types().Types
+	for _, f := range types[in.Type].Fields {
+		if f.Name == "metadata" && f.Type >= 0 {
+			t := &types[f.Type]
+			i := t.Field("creationTimestamp")
+			return i >= 0 && t.Fields[i].Presence == schema.Always
+		}
+	}
+	return false
 }
 
 // Release releases the converted objects.
