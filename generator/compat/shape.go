@@ -147,7 +147,8 @@ func (b *builder) member(of *schema.Schema, p *schema.Property, in *model.Type) 
 	s := p.Schema
 	m := &member{usage: *b.usage(s, in), name: p.Name, pos: p.Pos, number: s.Binary, outer: s.BinaryOuter,
 		published: of.Publishes(p.Name), nonzero: s.Missing == "nonzero", presence: presenceOf(of, p), null: s.Null,
-		readOnly: s.ReadOnly, writeOnly: s.WriteOnly, immutable: s.Immutable, gate: s.FeatureGate, gateValue: s.GateValue, gateHolder: s.GateHolder, ungated: s.Ungated,
+		readOnly: s.ReadOnly, writeOnly: s.WriteOnly, immutable: s.Immutable, gate: s.FeatureGate, gateValue: s.GateValue,
+		gateHolder: s.GateHolder, ungated: s.Ungated,
 		unchecked: s.Validate != nil && !*s.Validate,
 		patch:     slices.Compact(slices.Sorted(slices.Values(s.PatchStrategy))), mergeKey: s.PatchMergeKey, def: string(s.Default), defaulted: s.Default != nil,
 		renamed: s.RenamedFrom}

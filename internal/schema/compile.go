@@ -262,7 +262,8 @@ func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 	s := p.Schema
 	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: of.Enforces(p.Name) && s.Missing != "by-rules" && !s.Nullable,
 		Immutable: s.Immutable, Default: string(s.Default), Null: s.Null}
-	more := More{Outer: uint32(s.BinaryOuter), PatchKey: s.PatchMergeKey, Gate: s.FeatureGate, GateValue: s.GateValue, GateHolder: s.GateHolder, Ungated: s.Ungated,
+	more := More{Outer: uint32(s.BinaryOuter), PatchKey: s.PatchMergeKey, Gate: s.FeatureGate, GateValue: s.GateValue, GateHolder: s.GateHolder,
+		Ungated:  s.Ungated,
 		Outdated: s.Deprecated, CauseName: s.CauseName, CauseList: s.CauseList, When: s.DefaultWhen, WhenIs: s.DefaultWhenIs}
 	if !reflect.DeepEqual(more, More{}) {
 		f.More = &more

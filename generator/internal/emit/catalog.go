@@ -165,7 +165,7 @@ func newCatalogGroup(m *model.Model, gv *model.GroupVersion) (catalogGroup, erro
 			{r.Resize, "Resize", "(obj, old document.Value)", "keeps of old what a write of resources does not change."},
 			{r.Resize, "ValidateResize", "(obj, old document.Value) []api.FieldError", "finds what a write of resources may not do."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
-			{r.Parts, "ValidateParts", "(obj, old document.Value, rules *document.Hooks) []api.FieldError", "finds the mistakes of parts that are checked in another form."},
+			{r.Parts, "ValidateParts", "(obj, old document.Value, rules *document.Hooks) []api.FieldError", "finds mistakes of parts that are checked in another form."},
 			{r.Check, "Check", "(view api.View, obj, old document.Value) []api.FieldError", "finds what is wrong of a " + res.Kind + " next to others."},
 			{r.CheckDelete, "CheckDelete", "(view api.View, obj document.Value) []api.FieldError", "finds why a " + res.Kind + " may not be deleted."},
 			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},

@@ -59,7 +59,7 @@ type Hooks interface {
 	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateFlexVolumeSource finds what the schema cannot say of a FlexVolumeSource, wherever it is.
 	ValidateFlexVolumeSource(v document.Value) []api.FieldError
-	// ValidatePartsStatefulSet finds the mistakes of parts that are checked in another form.
+	// ValidatePartsStatefulSet finds mistakes of parts that are checked in another form.
 	ValidatePartsStatefulSet(obj, old document.Value, rules *document.Hooks) []api.FieldError
 	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
 	ValidatePodSpec(v document.Value) []api.FieldError

@@ -70,7 +70,8 @@ func (c *causes) podLevel(spec document.Value) {
 
 // podResourceName checks the name of a resource of a pod as a whole.
 func (c *causes) podResourceName(field, name string) {
-	if !kinds.IsPodLevel(name) {
+	before := len(c.Causes)
+	if c.FormatText(field, name, "resource-name"); len(c.Causes) == before && !kinds.IsPodLevel(name) {
 		c.Add(schema.CauseNotSupported, field, "Unsupported value: "+strconv.Quote(name)+`: supported values: "cpu", "hugepages-", "memory"`)
 	}
 }

@@ -41,6 +41,9 @@ func (p Policy) laterStatus(c *causes, spec, oldSpec, status, old document.Value
 		p.hostIPs(c, status, old.Get("hostIPs"))
 		c.claimStatuses(status.Get("resourceClaimStatuses"), spec.Get("resourceClaims"))
 	}
+	if p.since("1.34") {
+		c.extendedClaim(status.Get("extendedResourceClaimStatus"), spec)
+	}
 	if p.since("1.31") {
 		p.reportedUsers(c, status, spec.At("os", "name").Text())
 		c.reportedDevices(status, spec)
@@ -58,9 +61,6 @@ func (p Policy) laterStatus(c *causes, spec, oldSpec, status, old document.Value
 	if nominated != "" && nominated != old.Get("nominatedNodeName").Text() && !isEmpty(oldSpec.Get("nodeName")) &&
 		p.on("ClearingNominatedNodeNameAfterBinding") {
 		c.Forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node")
-	}
-	if p.since("1.34") {
-		c.extendedClaim(status.Get("extendedResourceClaimStatus"), spec)
 	}
 }
 
