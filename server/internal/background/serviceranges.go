@@ -52,7 +52,7 @@ func (c *Controllers) KeepServiceRanges(ctx context.Context) error {
 		return err
 	}
 	has := document.FindTexts(entry.Body, "spec", "cidrs")
-	if len(cidrs) == 2 && slices.Equal(has, cidrs[:1]) && c.cfg.Since("1.33") {
+	if len(cidrs) == 2 && slices.Equal(has, cidrs[:1]) && c.cfg.Release.Since("1.33") {
 		return c.addSecondRange(ctx, row, key, cidrs)
 	}
 	return c.showReady(ctx, row, &entry, has, cidrs)
@@ -83,7 +83,7 @@ func (c *Controllers) showReady(ctx context.Context, row *catalog.Row, entry *st
 	}
 	if !slices.Equal(has, cidrs) {
 		of := "controller flag"
-		if !c.cfg.Since("1.34") {
+		if !c.cfg.Release.Since("1.34") {
 			of = "flag"
 		}
 		return c.reportOnce(ctx, row, entry.Key, words{reason: "KubernetesDefaultServiceCIDRInconsistent", controller: rangesManager,
@@ -94,7 +94,7 @@ func (c *Controllers) showReady(ctx context.Context, row *catalog.Row, entry *st
 	case "True":
 		return nil
 	case "False":
-		if c.cfg.Since("1.34") {
+		if c.cfg.Release.Since("1.34") {
 			message = "Configuration matches, but " + message
 		}
 		return c.reportOnce(ctx, row, entry.Key, words{reason: reason, message: message, controller: rangesManager})
