@@ -149,7 +149,7 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 	if managers, err = k.take(managers, live, merged.Root(), d, me, w); err != nil {
 		return nil, err
 	}
-	if d.empty() && !(w.Orders && live.Exists() && !equal(live, merged.Root())) { // the object stays as it is, in its own order
+	if d.empty() && !(w.Lists && live.Exists() && !equal(live, merged.Root())) { // the object stays as it is, in its own order
 		merged.Release()
 		if merged, err = decoded(live.AppendJSON(nil)); err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ func (c *change) add(step Step, child *change) {
 }
 
 // difference is the change of a write. A vague one has a list whose elements are
-// indistinguishable: two have the same keys, or one lacks a key.
+// indistinguishable: two have the same keys before 1.29, or one lacks a key.
 type difference struct {
 	added, modified, removed Set
 	vague                    bool
@@ -115,7 +115,7 @@ func (g grammar) vagueBelow(typ schema.Ref, v document.Value) bool {
 		by := indexItems(items)
 		var space [few]int
 		for i := range items {
-			if items[i].keyless || by.all(items[i].step, space[:0])[0] != i {
+			if items[i].keyless || !g.repeats && by.all(items[i].step, space[:0])[0] != i {
 				return true
 			}
 		}
@@ -214,7 +214,7 @@ func (g grammar) compareItems(typ schema.Ref, l, r document.Value, c *change) {
 	elem := g.elem(typ)
 	var spaceL, spaceR [few]int
 	pair := func(step Step, ls, rs []int) {
-		c.vague = c.vague || len(ls) > 1 || len(rs) > 1 || left.keyless(ls) || right.keyless(rs)
+		c.vague = c.vague || !g.repeats && (len(ls) > 1 || len(rs) > 1) || left.keyless(ls) || right.keyless(rs)
 		var child change
 		switch {
 		case len(ls) <= 1 && len(rs) <= 1:

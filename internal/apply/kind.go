@@ -40,8 +40,9 @@ type Write struct {
 	// Reset holds the fields that this endpoint does not write, even if they are sent:
 	// status on the object itself, everything else on its status.
 	Reset Set
-	// Orders is set where another order of the elements of a list is a change that an apply makes, from 1.29 on.
-	Orders bool
+	// Lists is set from 1.29 on: another order of the elements of a list is a change that an apply makes, and elements of
+	// a list that repeat have owners.
+	Lists bool
 }
 
 // gvk is the kind in messages.
@@ -52,7 +53,7 @@ func (k *Kind) gvk() string {
 	return "/" + k.APIVersion + ", Kind=" + k.Name
 }
 
-func (k *Kind) grammar() grammar { return grammar{k.Table} }
+func (k *Kind) grammar() grammar { return grammar{table: k.Table} }
 
 // neverOwned are the paths that no manager owns.
 var neverOwned = NewSet(

@@ -9,7 +9,10 @@ import (
 //
 // Values are read by the type of the walk, not by the type in their document: an applied
 // configuration is an untyped document.
-type grammar struct{ table *schema.Table }
+type grammar struct {
+	table   *schema.Table
+	repeats bool // elements of a list may have the same keys
+}
 
 // shape is the way in which a value is owned.
 type shape uint8

@@ -29,7 +29,9 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 		}
 		return nil // ownership of an object without entries is not tracked before the first apply
 	}
-	d := k.grammar().compare(k.Type, live, obj)
+	g := k.grammar()
+	g.repeats = w.Lists
+	d := g.compare(k.Type, live, obj)
 	if d.vague {
 		meta.Remove("managedFields") // ownership is reset, as in 1.25
 		return nil
@@ -50,6 +52,7 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 func (k *Kind) create(obj, meta document.Value, w Write) {
 	e := &entry{id: k.updater(w), version: k.APIVersion, time: w.Time, changed: true, known: true}
 	g := k.grammar().fieldsWriter()
+	g.repeats = w.Lists
 	defer g.release()
 	text := e.appendHead(append(g.out[:0], '['))
 	start := len(text)

@@ -216,7 +216,7 @@ func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, re
 		dst = document.AppendEscaped(dst, it.step.Text)
 		if i+1 < len(items) && items[i+1].step == it.step {
 			// Elements with the same keys are owned together by their applier.
-			g.vague = true
+			g.vague = g.vague || !g.repeats
 			dst = append(dst, `":{}`...)
 			continue
 		}

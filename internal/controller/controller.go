@@ -164,7 +164,8 @@ var makers = []maker{
 }
 
 // gates are the features of controllers that run only while these are on.
-var gates = map[string]string{LeaderElection: "CoordinatedLeaderElection", StorageMigrator: "StorageVersionMigrator", ServiceRanges: "MultiCIDRServiceAllocator"}
+var gates = map[string]string{LeaderElection: "CoordinatedLeaderElection", StorageMigrator: "StorageVersionMigrator",
+	ServiceRanges: "MultiCIDRServiceAllocator"}
 
 const (
 	rolesGroup    = "rbac.authorization." + profile.GroupSuffix

@@ -80,8 +80,9 @@ type Endpoints struct {
 
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
-	return &Endpoints{cfg: cfg, discovery: discovery.Documents{Since: cfg.Since}, custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Features.On(options.CBOR), cfg.Documents),
-		log: cfg.Log, decodeLimits: cfg.DecodeLimits, env: cfg.Env, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
+	return &Endpoints{cfg: cfg, discovery: discovery.Documents{Since: cfg.Since},
+		custom: discovery.NewCustomOpenAPI(discovery.Off(cfg.Catalog.Snapshot()), cfg.Features.On(options.CBOR), cfg.Documents),
+		log:    cfg.Log, decodeLimits: cfg.DecodeLimits, env: cfg.Env, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
 		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents,
 		metrics: cfg.Metrics, health: cfg.Health, extensions: cfg.Extensions}
 }

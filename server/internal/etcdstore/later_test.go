@@ -125,3 +125,25 @@ func valueAt(t *testing.T, etcd *clientv3.Client, place string) []byte {
 	}
 	return answer.Kvs[0].Value
 }
+
+// TestKindsWithoutTheirOddVersion: a kind that lies in etcd in another version than in the store does so in the
+// releases that have this version only.
+func TestKindsWithoutTheirOddVersion(t *testing.T) {
+	for release, want := range map[string]string{"1.25": "v1beta1", "1.29": "v1beta3", "1.36": "v1"} {
+		url := harness.Etcd(t)
+		s := harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.EmulatedVersion = []string{release}
+		})
+		served := "v1"
+		if release == "1.25" {
+			served = "v1beta2"
+		}
+		s.Post("/apis/flowcontrol.apiserver.k8s.io/"+served+"/flowschemas", `{"metadata":{"name":"own"},"spec":{"priorityLevelConfiguration":{"name":"global-default"}}}`).
+			Expect(t, 201, "")
+		value := valueAt(t, client(t, url), "/registry/flowschemas/own")
+		if !bytes.Contains(value, []byte("flowcontrol.apiserver.k8s.io/"+want+"\x12")) {
+			t.Errorf("%s: %q", release, value[:60])
+		}
+	}
+}

@@ -14,7 +14,7 @@ const serverManager = "kube-apiserver"
 
 // FieldWrite is the manager and endpoint of a write.
 func (o *Objects) FieldWrite(t Ref, opts Options) apply.Write {
-	w := apply.Write{Manager: opts.Manager, Subresource: opts.Subresource, Time: o.Now(), Reset: t.Row.Ownership().Reset(t.Sub), Orders: o.since("1.29")}
+	w := apply.Write{Manager: opts.Manager, Subresource: opts.Subresource, Time: o.Now(), Reset: t.Row.Ownership().Reset(t.Sub), Lists: o.since("1.29")}
 	if w.Manager == "" {
 		w.Manager = serverManager
 	}

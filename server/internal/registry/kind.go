@@ -37,7 +37,7 @@ var oddPlaces = map[string]string{
 	"networking." + profile.GroupSuffix + "/ingresses/": "/ingress/",
 }
 
-// oddVersions are the versions of kinds in etcd that are not their versions in the store.
+// oddVersions are the versions of kinds in etcd that are not their versions in the store, in the releases that have them.
 var oddVersions = map[string]string{
 	"autoscaling/horizontalpodautoscalers/":                                          "v1",
 	"flowcontrol.apiserver." + profile.GroupSuffix + "/flowschemas/":                 "v1beta1",
@@ -82,12 +82,11 @@ func newKind(t *catalog.Type, olders map[string]*older) *kind {
 	if k.place == "" {
 		k.place = "/" + row.Plural + "/"
 	}
-	version := oddVersions[t.Prefix]
-	if k.older != nil {
-		version = k.older.version
+	if version := row.GV.Group + "/" + oddVersions[t.Prefix]; t.Version(version) != nil {
+		k.apiVersion = version
 	}
-	if version != "" {
-		k.apiVersion = row.GV.Group + "/" + version
+	if k.older != nil {
+		k.apiVersion = row.GV.Group + "/" + k.older.version
 	}
 	return k
 }

@@ -55,7 +55,7 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	if r.In("1.35", "1.36") {
+	if r.In("1.35", "1.35") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "devicetaintrules", Kind: "DeviceTaintRule", ListKind: "DeviceTaintRuleList", Type: gv.Table.Root("DeviceTaintRule"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha3", Form: gv.Table.FormOf("DeviceTaintRule"), StorageVersionHash: "DJ3UJ0fj8MI=",
@@ -63,6 +63,29 @@ func New(h Hooks, c Conversions, r *api.Edition) *api.GroupVersion {
 			HasGeneration: true,
 			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
 			Deletion:      api.Deletion{DeleteReturnsObject: true},
+			Deprecated:    &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the device taint rule.", Path: ".metadata.name"},
+				{Name: "Key", Type: "string", Description: "Key of the taint that devices get.", Path: ".spec.taint.key"},
+				{Name: "Value", Type: "string", Description: "Value of the taint.", Path: ".spec.taint.value"},
+				{Name: "Effect", Type: "string", Description: "What becomes of pods that do not tolerate it.", Path: ".spec.taint.effect"},
+				{Name: "TimeAdded", Type: "string", Description: "Time since the taint was added.", Path: ".spec.taint.timeAdded"},
+				{Name: "Age", Type: "string", Description: "Time since the device taint rule was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "resource.k8s.io", Version: "v1alpha3", Kind: "DeviceTaintRule", Table: gv.Table, Type: gv.Table.Root("DeviceTaintRule"), Keeps: [][]string{[]string{"metadata"}}},
+			},
+		})
+	}
+	if r.In("1.36", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "devicetaintrules", Kind: "DeviceTaintRule", ListKind: "DeviceTaintRuleList", Type: gv.Table.Root("DeviceTaintRule"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			StorageVersion: "v1alpha3", Form: gv.Table.FormOf("DeviceTaintRule"), StorageVersionHash: "DJ3UJ0fj8MI=",
+			HasStatus:     true,
+			HasGeneration: true,
+			Checking:      api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject}},
+			Deletion:      api.Deletion{DeleteReturnsObject: true},
+			Hooks:         &api.Hooks{Update: h.UpdateDeviceTaintRule},
 			Deprecated:    &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the device taint rule.", Path: ".metadata.name"},

@@ -17,6 +17,8 @@ type Hooks interface {
 	StatusPodSchedulingContext(obj, old document.Value)
 	// StatusResourceClaim gives what the status endpoint makes of ResourceClaim what belongs to the rest of old.
 	StatusResourceClaim(obj, old document.Value)
+	// UpdateDeviceTaintRule keeps of old what only the server may change.
+	UpdateDeviceTaintRule(obj, old document.Value)
 	// ValidateCELDeviceSelector finds what the schema cannot say of a CELDeviceSelector, wherever it is.
 	ValidateCELDeviceSelector(v document.Value) []api.FieldError
 	// ValidateResourceClaimTemplateSpec finds what the schema cannot say of a ResourceClaimTemplateSpec, wherever it is.

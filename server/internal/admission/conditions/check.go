@@ -256,9 +256,6 @@ func (c *expressionCauses) mutation(v document.Value) {
 		if change.kind != kind {
 			continue
 		}
-		if other := v.Get(changes[1-i].member); isSet(other) {
-			c.InvalidText(other.Path(), "{"+changes[1-i].member+"}", "must not be specified when patchType is "+kind)
-		}
 		of := v.Get(change.member)
 		text := of.Get("expression")
 		switch trimmed := strings.TrimSpace(text.Text()); {
@@ -268,6 +265,9 @@ func (c *expressionCauses) mutation(v document.Value) {
 			c.Required(path(of, "expression"), "")
 		default:
 			c.expression(text, trimmed, change.result)
+		}
+		if other := v.Get(changes[1-i].member); isSet(other) {
+			c.InvalidText(other.Path(), "{"+changes[1-i].member+"}", "must not be specified when patchType is "+kind)
 		}
 	}
 }

@@ -74,6 +74,15 @@ func newDeviceScope(shared bool) (*expression.Scope, error) {
 	return expression.NewScope(types, expression.Variable{Name: "device", Type: device})
 }
 
+// UpdateDeviceTaintRule notes when a taint got its effect, unless the sender does.
+func (p Policy) UpdateDeviceTaintRule(obj, old document.Value) {
+	now, before := obj.At("spec", "taint"), old.At("spec", "taint")
+	if !document.Equal(now.Get("effect"), before.Get("effect")) && document.Equal(now.Get("timeAdded"), before.Get("timeAdded")) {
+		now.Remove("timeAdded")
+		p.DefaultDeviceTaint(now)
+	}
+}
+
 // DefaultDeviceTaint notes when a taint was added.
 func (p Policy) DefaultDeviceTaint(taint document.Value) {
 	if !isSet(taint.Get("timeAdded")) {

@@ -39,7 +39,9 @@ func (p Policy) jobStatus(c *causes, obj, old document.Value) {
 	now, before := endOf(obj), endOf(old)
 	if p.on("JobManagedBy") {
 		c.jobEnds(now, before)
-		c.jobTimes(obj, now, before)
+		c.jobCompletion(now, before)
+		c.jobReasons(now, before)
+		c.jobStart(obj, now, before)
 		c.jobCounts(now, before)
 		c.jobIndexes(obj, now, before)
 	}
@@ -69,7 +71,7 @@ func changed(now, before jobEnd, name string) bool {
 	return !document.Equal(now.status.Get(name), before.status.Get(name))
 }
 
-// jobEnds checks the conditions of the end of a job against each other and its times.
+// jobEnds checks the conditions of the end of a job against each other.
 func (c *causes) jobEnds(now, before jobEnd) {
 	completed, failed := now.complete != before.complete, now.failed != before.failed
 	if (completed || failed) && now.complete && now.failed {
@@ -78,6 +80,11 @@ func (c *causes) jobEnds(now, before jobEnd) {
 	if (completed || now.failing != before.failing) && now.complete && now.failing {
 		c.jobConditions("cannot set Complete=True and FailureTarget=true conditions")
 	}
+}
+
+// jobReasons checks that the end of a job has been announced.
+func (c *causes) jobReasons(now, before jobEnd) {
+	completed, failed := now.complete != before.complete, now.failed != before.failed
 	if (failed || changed(now, before, "failedIndexes")) && now.failed && !now.failing {
 		c.jobConditions("cannot set Failed=True condition without the FailureTarget=true condition")
 	}
@@ -86,8 +93,8 @@ func (c *causes) jobEnds(now, before jobEnd) {
 	}
 }
 
-// jobTimes checks the start and the end of a job.
-func (c *causes) jobTimes(obj document.Value, now, before jobEnd) {
+// jobCompletion checks the time at which a job was completed.
+func (c *causes) jobCompletion(now, before jobEnd) {
 	start, end := now.status.Get("startTime"), now.status.Get("completionTime")
 	started, ended := changed(now, before, "startTime"), changed(now, before, "completionTime")
 	if now.complete != before.complete || ended {
@@ -101,9 +108,17 @@ func (c *causes) jobTimes(obj document.Value, now, before jobEnd) {
 	if (started || ended) && isSet(start) && isSet(end) && earlier(end, start) {
 		c.Invalid(end, "must be equal to or after `startTime`")
 	}
+}
+
+// jobStart checks that a job which has ended had begun, and has no active pods.
+func (c *causes) jobStart(obj document.Value, now, before jobEnd) {
+	turned, start, active := now.finished() != before.finished(), now.status.Get("startTime"), now.status.Get("active")
+	if (turned || changed(now, before, "active")) && number(active) > 0 && now.finished() {
+		c.Invalid(active, "active>0 is invalid for finished job")
+	}
 	spec := obj.Get("spec")
 	idle := spec.Get("suspend").Bool() && isSet(spec.Get("completions")) && number(spec.Get("completions")) == 0
-	if (now.finished() != before.finished() || started) && !idle && !isSet(start) && now.finished() {
+	if (turned || changed(now, before, "startTime")) && !idle && !isSet(start) && now.finished() {
 		c.Required("status.startTime", "startTime is required for finished job")
 	}
 }
@@ -119,9 +134,6 @@ func earlier(one, other document.Value) bool {
 func (c *causes) jobCounts(now, before jobEnd) {
 	turned := now.finished() != before.finished()
 	active, terminating, ready := now.status.Get("active"), now.status.Get("terminating"), now.status.Get("ready")
-	if (turned || changed(now, before, "active")) && number(active) > 0 && now.finished() {
-		c.Invalid(active, "active>0 is invalid for finished job")
-	}
 	uncounted := now.status.Get("uncountedTerminatedPods")
 	if (turned || changed(now, before, "uncountedTerminatedPods")) && now.finished() && uncounted.Get("failed").Len()+uncounted.Get("succeeded").Len() > 0 {
 		c.Invalid(uncounted, "must be empty for finished job")

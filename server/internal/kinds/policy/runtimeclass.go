@@ -9,9 +9,13 @@ import (
 
 // ValidateRuntimeClass checks the name of the handler, the overhead of pods, and their
 // scheduling.
-func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
+func (p Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	var c causes
-	c.FormatText("handler", obj.Get("handler").Text(), "dns1123-label")
+	if handler := obj.Get("handler").Text(); handler == "" && p.since("1.36") {
+		c.Required("handler", "")
+	} else {
+		c.FormatText("handler", handler, "dns1123-label")
+	}
 	c.amounts(func() string { return "overhead" }, document.Value{}, obj.At("overhead", "podFixed"))
 	scheduling := obj.Get("scheduling")
 	var all document.Texts
