@@ -244,8 +244,11 @@ func mayPass(err error) bool {
 // Errors: errDropped, and the first ones of reads and writes.
 func (g *migrations) rewrite(ctx context.Context, m *migration, t *Type, until uint64) error {
 	for from := ""; ; {
-		if now, err := g.order(ctx, m.Metadata.Name); err != nil || now == nil || now.Metadata.UID != m.Metadata.UID {
-			return errors.Join(err, errDropped)
+		switch now, err := g.order(ctx, m.Metadata.Name); {
+		case err != nil:
+			return err
+		case now == nil || now.Metadata.UID != m.Metadata.UID:
+			return errDropped
 		}
 		keys, err := g.page(ctx, t, from, until)
 		if err != nil || len(keys) == 0 {
