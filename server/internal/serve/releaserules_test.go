@@ -41,11 +41,16 @@ const (
 	storage     = "/apis/storage.k8s.io/"
 	cidrs       = "/apis/networking.k8s.io/v1/servicecidrs"
 	bindings    = "/apis/admissionregistration.k8s.io/v1beta1/validatingadmissionpolicybindings"
+	endpoints   = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+	six         = `{"metadata":{"name":"s"},"addressType":"IPv6","endpoints":[{"addresses":[`
 	attachments = storage + "v1/volumeattachments"
 )
 
 // releaseRules are requests with the causes of their refusals; "" for a success.
 var releaseRules = []struct{ release, name, path, body, causes string }{
+	{"1.31", "an address of no kind", endpoints, six + `"1"]}]}`, "endpoints[0].addresses[0]/Invalid endpoints[0].addresses[0]/Invalid"},
+	{"1.33", "an address of no kind", endpoints, six + `"1"]}]}`, "endpoints[0].addresses[0]/Invalid"},
+	{"1.33", "an address of the other kind", endpoints, six + `"10.1.2.3"]}]}`, "endpoints[0].addresses/Invalid"},
 	{"1.31", "a selector", devices + "v1alpha3/deviceclasses?dryRun=All", selecting + `device.attributes[\"a.example.com\"].x == 1"}}]}}`, ""},
 	{"1.31", "a selector of another type", devices + "v1alpha3/deviceclasses", selecting + `1 + 1"}}]}}`, "spec.selectors[0].cel.expression/Invalid"},
 	{"1.36", "a selector", devices + "v1/deviceclasses?dryRun=All", selecting + `device.capacity[\"a.example.com\"].memory.compareTo(quantity(\"1Gi\")) >= 0"}}]}}`, ""},
@@ -184,6 +189,30 @@ func TestReleaseOrder(t *testing.T) {
 		}
 		if sorted := strings.Contains(string(again.Body), `"finalizers":["x.example.com/b"`); sorted != sorts {
 			t.Errorf("%s: %s", release, again.Body)
+		}
+	}
+}
+
+// TestReleaseClaimStatus: the stages and sizes of an expansion are checked where the feature is on.
+func TestReleaseClaimStatus(t *testing.T) {
+	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+	for release, on := range map[string]bool{"1.31": false, "1.32": true, "1.36": true} {
+		h := harness.Start(t, func(c *server.Config) { c.EmulatedVersion = []string{release} })
+		h.Post(claims, `{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`).Expect(t, 201, "")
+		for status, want := range map[string]string{
+			`{"allocatedResourceStatuses":{"memory":"NodeResizePending"}}`: "status.allocatedResourceStatuses/NotSupported",
+			`{"allocatedResourceStatuses":{"storage":"Ready"}}`:            "status.allocatedResourceStatuses/NotSupported",
+			`{"allocatedResources":{"example.com/x y":"1"}}`:               "status.allocatedResources/Invalid",
+			`{"allocatedResources":{"storage":"-1"}}`:                      "status.allocatedResources[storage]/Invalid",
+			`{"allocatedResources":{"storage":"1Gi"}}`:                     "",
+		} {
+			r := h.Send(http.MethodPatch, claims+"/c/status?dryRun=All", "application/merge-patch+json", []byte(`{"status":`+status+`}`))
+			if !on {
+				want = ""
+			}
+			if got := causesOf(t, r.Body); got != want || (r.Code == 200) != (want == "") {
+				t.Errorf("%s: %s: %d, %q instead of %q", release, status, r.Code, got, want)
+			}
 		}
 	}
 }

@@ -37,7 +37,7 @@ func dropTopology(obj document.Value) {
 }
 
 // ValidateEndpointSlice checks that addresses are of the slice's type.
-func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
+func (p Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if obj.Get("ports").Len() > maxSlicePorts || obj.Get("endpoints").Len() > maxSliceEndpoints {
 		return c.Causes // reported by the schema; other checks would take long
@@ -45,14 +45,14 @@ func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 	kind := obj.Get("addressType").Text()
 	for _, endpoint := range obj.Get("endpoints").Elements() {
 		for _, address := range endpoint.Get("addresses").Elements() {
-			c.endpointAddress(address, kind)
+			p.endpointAddress(&c, endpoint.Get("addresses"), address, kind)
 		}
 	}
 	return c.Causes
 }
 
-// endpointAddress checks an address of a slice of a kind.
-func (c *causes) endpointAddress(v document.Value, kind string) {
+// endpointAddress checks an address in a list of a slice of a kind.
+func (p Policy) endpointAddress(c *causes, list, v document.Value, kind string) {
 	if kind == "FQDN" && v.Text() == "" {
 		c.Required(v.Path(), "")
 		return
@@ -68,14 +68,20 @@ func (c *causes) endpointAddress(v document.Value, kind string) {
 	}
 	ip, err := netip.ParseAddr(v.Text())
 	known := err == nil && ip.Zone() == ""
-	if !known || ip.Is4() != (kind == "IPv4") {
+	switch other := !known || ip.Is4() != (kind == "IPv4"); {
+	case other && !p.since("1.33"):
 		c.Invalid(v, "must be a valid "+kind+" address")
+	case known && other:
+		c.InvalidAt(list.Path(), v, "must be an "+kind+" address")
 	}
-	if !known {
+	switch {
+	case known:
+		c.Format(v, "ordinary-ip")
+	case p.since("1.33"):
+		c.Invalid(v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+	default:
 		c.Invalid(v, "must be a valid IP address")
-		return
 	}
-	c.Format(v, "ordinary-ip")
 }
 
 // WarnEndpointSlice warns of names as addresses, and of odd spellings of addresses other than those of controllers.

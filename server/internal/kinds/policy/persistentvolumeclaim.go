@@ -1,6 +1,10 @@
 package policy
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -55,6 +59,7 @@ func (p Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.
 		return c.Causes
 	}
 	before := old.Get("spec")
+	p.claimStatus(&c, obj.Get("status"), old.Get("status"))
 	c.changedClass(obj, old)
 	mutable := []string{"resources"}
 	if isEmpty(before.Get("volumeName")) {
@@ -82,6 +87,39 @@ func (p Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.
 		c.Forbidden(member(spec, "volumeAttributesClassName"), "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
 	}
 	return c.Causes
+}
+
+// resizeStages are the stages of an expansion of a claim.
+var resizeStages = []string{"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"}
+
+// claimStatus checks what a changed status says of an expansion, from 1.28 on.
+func (p Policy) claimStatus(c *causes, status, before document.Value) {
+	if !p.since("1.28") || !p.on("RecoverVolumeExpansionFailure") || document.Equal(status, before) {
+		return
+	}
+	stages := member(status, "allocatedResourceStatuses")
+	for name, stage := range status.Get("allocatedResourceStatuses").Members() {
+		c.claimResource(stages, name)
+		if !slices.Contains(resizeStages, stage.Text()) {
+			c.Add(schema.CauseNotSupported, stages, "Unsupported value: "+strconv.Quote(name)+`: supported values: "`+strings.Join(resizeStages, `", "`)+`"`)
+		}
+	}
+	sizes := member(status, "allocatedResources")
+	for name, size := range status.Get("allocatedResources").Members() {
+		if c.claimResource(sizes, name) {
+			c.resourceAmount(sizes+"["+name+"]", "storage", size)
+		}
+	}
+}
+
+// claimResource checks the name of a resource of a claim, and reports whether it may be used. Of the native ones there is the storage.
+func (c *causes) claimResource(field, name string) bool {
+	mark := len(c.Causes)
+	c.FormatText(field, name, "qualified-name")
+	if len(c.Causes) == mark && isNative(name) && name != "storage" {
+		c.Add(schema.CauseNotSupported, field, "Unsupported value: "+strconv.Quote(name)+`: supported values: "storage"`)
+	}
+	return len(c.Causes) == mark
 }
 
 // fromAnnotation reports whether an update moves the class of a claim from the annotation
