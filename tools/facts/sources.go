@@ -114,6 +114,9 @@ func readGates(source []byte, name, into map[string]string) {
 	}
 }
 
+// onByDefault matches a spec that turns its gate on. LockToDefault is another word.
+var onByDefault = regexp.MustCompile(`\bDefault: true`)
+
 var stages = map[string]string{"Alpha": "alpha", "Beta": "beta", "GA": "stable", "Deprecated": "deprecated"}
 
 // gateRow makes the columns of a gate of its spec.
@@ -123,7 +126,7 @@ func gateRow(spec string) string {
 		word, _, _ := strings.Cut(strings.TrimPrefix(after, "featuregate."), ",")
 		stage = cmp.Or(stages[strings.Trim(word, " }")], word)
 	}
-	return strings.Join([]string{stage, yes(strings.Contains(spec, "Default: true")), yes(strings.Contains(spec, "LockToDefault: true"))}, "\t")
+	return strings.Join([]string{stage, yes(onByDefault.MatchString(spec)), yes(strings.Contains(spec, "LockToDefault: true"))}, "\t")
 }
 
 func yes(is bool) string {

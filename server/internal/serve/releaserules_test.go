@@ -85,6 +85,8 @@ var releaseRules = []struct{ release, name, path, body, causes string }{
 		"spec.matchResouces.resourceRules[0].resources/Required"},
 	{"1.33", "a binding", strings.Replace(bindings, "v1beta1", "v1", 1), `{"metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Deny"],"matchResources":{"resourceRules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"]}]}}}`,
 		"spec.matchResources.resourceRules[0].resources/Required"},
+	{"1.36", "a class of runtimes without a handler", "/apis/node.k8s.io/v1/runtimeclasses", `{"metadata":{"name":"r"}}`, "handler/Required"},
+	{"1.33", "a class of runtimes without a handler", "/apis/node.k8s.io/v1/runtimeclasses", `{"metadata":{"name":"r"}}`, "handler/Invalid"},
 	{"1.36", "an attachment without anything", attachments, `{"metadata":{"name":"a"}}`, "spec.attacher/Required spec.source/Required spec.nodeName/Invalid"},
 	{"1.33", "an attachment without anything", attachments, `{"metadata":{"name":"a"}}`,
 		"spec.attacher/Required spec.source/Required spec.nodeName/Invalid spec.attacher/Required spec.attacher/Invalid"},
@@ -213,6 +215,32 @@ func TestReleaseClaimStatus(t *testing.T) {
 			if got := causesOf(t, r.Body); got != want || (r.Code == 200) != (want == "") {
 				t.Errorf("%s: %s: %d, %q instead of %q", release, status, r.Code, got, want)
 			}
+		}
+	}
+}
+
+// TestReleaseTokens: from 1.34 on a request for a token is answered with the uid of its account, and may name no other.
+func TestReleaseTokens(t *testing.T) {
+	const accounts = "/api/v1/namespaces/default/serviceaccounts"
+	for release, named := range map[string]bool{"1.33": false, "1.34": true} {
+		h := harness.Start(t, emulating(release))
+		uid := h.Create(accounts, `{"metadata":{"name":"a"}}`).Field(t, "metadata.uid")
+		got := h.Post(accounts+"/a/token", `{"spec":{"audiences":["a"]}}`)
+		if got.Expect(t, http.StatusCreated, ""); (got.Field(t, "metadata.uid") == uid) != named {
+			t.Errorf("%s: the account %v has the token %s", release, uid, got.Body)
+		}
+		code := map[bool]int{false: http.StatusCreated, true: http.StatusConflict}[named]
+		h.Post(accounts+"/a/token", `{"metadata":{"uid":"other"},"spec":{"audiences":["a"]}}`).Expect(t, code, "")
+	}
+}
+
+// TestReleaseRepeats: from 1.29 on the fields of an object have owners although an element of a list repeats.
+func TestReleaseRepeats(t *testing.T) {
+	for release, owned := range map[string]bool{"1.28": false, "1.29": true} {
+		h := harness.Start(t, emulating(release))
+		got := h.Create(harness.ConfigMaps, `{"metadata":{"name":"c","finalizers":["x.example.com/a","x.example.com/a"]}}`)
+		if (got.Field(t, "metadata.managedFields") != nil) != owned {
+			t.Errorf("%s: %s", release, got.Body)
 		}
 	}
 }
