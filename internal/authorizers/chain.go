@@ -143,8 +143,8 @@ func (c *Chain) webhook(w *webhook, client *caller.Client) authz.Authorizer {
 	if w.FailurePolicy == deny {
 		cfg.Fail = authz.Deny
 	}
-	if compiled, _ := c.compile.all(nil, w.MatchConditions); len(compiled.programs) > 0 {
-		cfg.Match = compiled.match
+	if len(w.compiled.programs) > 0 {
+		cfg.Match = w.compiled.match
 	}
 	return authz.NewWebhook(cfg)
 }

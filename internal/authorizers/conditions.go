@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/capstan-dev/capstan/internal/authz"
@@ -177,7 +178,7 @@ func (c *conditions) match(ctx context.Context, a *authz.Attributes) (bool, erro
 		return false, err
 	}
 	defer doc.Release()
-	var failed []string
+	var failed []error
 	bindings := c.programs[0].Scope().Bind()
 	bindings.Set(0, doc.Root())
 	for i, p := range c.programs {
@@ -187,16 +188,13 @@ func (c *conditions) match(ctx context.Context, a *authz.Attributes) (bool, erro
 			err = expression.ErrCost
 		}
 		if err != nil {
-			failed = append(failed, fmt.Sprintf("cel evaluation error: expression '%s' resulted in error: %v", c.texts[i], err))
+			failed = append(failed, fmt.Errorf("cel evaluation error: expression '%s' resulted in error: %v", c.texts[i], err))
 		} else if !expression.True(v) {
 			return false, nil
 		}
 	}
-	switch len(failed) {
-	case 0:
-		return true, nil
-	case 1:
-		return false, errors.New(failed[0])
+	if len(failed) > 0 {
+		return false, utilerrors.NewAggregate(failed)
 	}
-	return false, errors.New("[" + strings.Join(failed, ", ") + "]")
+	return true, nil
 }

@@ -38,6 +38,8 @@ type webhook struct {
 	FailurePolicy                            string      `yaml:"failurePolicy"`
 	ConnectionInfo                           connection  `yaml:"connectionInfo"`
 	MatchConditions                          []condition `yaml:"matchConditions"`
+
+	compiled *conditions // of the match conditions, after validate
 }
 
 // connection has no names in JSON: a refusal shows those of the fields, as kube-apiserver does.

@@ -77,7 +77,7 @@ func checkName(at *field.Path, name string, earlier []string) field.ErrorList {
 	return nil
 }
 
-// validate checks a webhook. Its mistakes are at the authorizer, as those of kube-apiserver.
+// validate checks a webhook, and compiles its match conditions. Its mistakes are at the authorizer, as those of kube-apiserver.
 func (w *webhook) validate(at *field.Path, compile *compiler) (all field.ErrorList) {
 	if w.Timeout == 0 {
 		all = append(all, field.Required(at.Child("timeout"), ""))
@@ -101,7 +101,8 @@ func (w *webhook) validate(at *field.Path, compile *compiler) (all field.ErrorLi
 	}
 	all = append(all, oneOf(at.Child("failurePolicy"), w.FailurePolicy, noOpinion, deny)...)
 	all = append(all, w.ConnectionInfo.validate(at.Child("connectionInfo"))...)
-	_, wrong := compile.all(at.Child("matchConditions"), w.MatchConditions)
+	var wrong field.ErrorList
+	w.compiled, wrong = compile.all(at.Child("matchConditions"), w.MatchConditions)
 	return append(all, wrong...)
 }
 

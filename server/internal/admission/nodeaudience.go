@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -40,7 +42,7 @@ func (w *nodeWrite) audience(ctx context.Context, pod document.Value) error {
 
 // names reports whether a volume of a pod names an audience. An error counts if none does.
 func (w *nodeWrite) names(ctx context.Context, pod document.Value, audience string) (bool, error) {
-	var failed failures
+	var failed []error
 	for _, v := range pod.At("spec", "volumes").Elements() {
 		for _, source := range v.At("projected", "sources").Elements() {
 			if token := source.Get("serviceAccountToken"); token.Exists() && token.Get("audience").Text() == audience {
@@ -55,25 +57,11 @@ func (w *nodeWrite) names(ctx context.Context, pod document.Value, audience stri
 			}
 		}
 		if err != nil {
-			failed = append(failed, err.Error())
+			failed = append(failed, err)
 		}
 	}
-	if failed == nil {
-		return false, nil
-	}
-	return false, failed
-}
-
-// failures are the reasons why volumes were not looked at, shown as kube-apiserver shows several.
-type failures []string
-
-// Error implements error.
-func (f failures) Error() string {
-	all := slices.Compact(slices.Sorted(slices.Values(f)))
-	if len(all) == 1 {
-		return all[0]
-	}
-	return "[" + strings.Join(all, ", ") + "]"
+	slices.SortFunc(failed, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return false, utilerrors.NewAggregate(failed)
 }
 
 // migrated are the drivers of volumes that once had none, by the members that name them.
