@@ -78,15 +78,15 @@ func (c *compiler) all(at *field.Path, list []condition) (*conditions, field.Err
 		}
 		program, err := c.scope.Compile(text, expression.Condition)
 		if err != nil {
-			wrong = append(wrong, Uncompiled(at, text, "bool", err))
+			wrong = append(wrong, uncompiled(at, text, err))
 		}
 		all.texts, all.programs = append(all.texts, text), append(all.programs, program)
 	}
 	return &all, wrong
 }
 
-// Uncompiled is the mistake in an expression whose value has to be of a type, in the words of kube-apiserver.
-func Uncompiled(at *field.Path, text, want string, err error) *field.Error {
+// uncompiled is the mistake in a condition, in the words of kube-apiserver.
+func uncompiled(at *field.Path, text string, err error) *field.Error {
 	var problem *expression.Problem
 	if !errors.As(err, &problem) {
 		return field.InternalError(at, err)
@@ -95,7 +95,7 @@ func Uncompiled(at *field.Path, text, want string, err error) *field.Error {
 	case expression.SyntaxProblem:
 		return field.Invalid(at, text, "compilation failed: "+problem.Detail)
 	case expression.ResultProblem:
-		return field.Invalid(at, text, "must evaluate to "+want+" but got "+problem.Detail)
+		return field.Invalid(at, text, "must evaluate to bool but got "+problem.Detail)
 	}
 	return field.InternalError(at, errors.New("program instantiation failed: "+problem.Detail))
 }
@@ -182,12 +182,7 @@ func (c *conditions) match(ctx context.Context, a *authz.Attributes) (bool, erro
 	bindings := c.programs[0].Scope().Bind()
 	bindings.Set(0, doc.Root())
 	for i, p := range c.programs {
-		budget := expression.Budget(expression.CallLimit)
-		v, err := p.Spend(ctx, bindings, &budget)
-		if errors.Is(err, expression.ErrBudget) {
-			err = expression.ErrCost
-		}
-		if err != nil {
+		if v, err := p.Call(ctx, bindings); err != nil {
 			failed = append(failed, fmt.Errorf("cel evaluation error: expression '%s' resulted in error: %v", c.texts[i], err))
 		} else if !expression.True(v) {
 			return false, nil

@@ -71,21 +71,10 @@ func (d *duration) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// versions are those of the file that a release reads.
-func versions(since func(string) bool) []string {
-	const group = "apiserver.config." + profile.GroupSuffix + "/"
-	all := []string{group + "v1alpha1"}
-	for _, v := range [...]struct{ release, version string }{{"1.30", "v1beta1"}, {"1.32", "v1"}} {
-		if since(v.release) {
-			all = append(all, group+v.version)
-		}
-	}
-	return all
-}
-
 // read reads the text of a file of a release.
 func read(path string, text []byte, since func(string) bool) (c configuration, err error) {
-	v, err := configfile.LoadText(path, text, &c, "AuthorizationConfiguration", versions(since)...)
+	versions := configfile.Versions("apiserver.config."+profile.GroupSuffix, since, "1.30", "1.32")
+	v, err := configfile.LoadText(path, text, &c, "AuthorizationConfiguration", versions...)
 	if err != nil {
 		return c, err
 	}

@@ -127,6 +127,18 @@ func Load(path string, into any, kind string, versions ...string) (Value, error)
 	return LoadText(path, text, into, kind, versions...)
 }
 
+// Versions are those of a group that a release reads: v1alpha1, and v1beta1 and v1 since the releases that they came in.
+func Versions(group string, since func(release string) bool, v1beta1, v1 string) []string {
+	all := []string{group + "/v1alpha1"}
+	if since(v1beta1) {
+		all = append(all, group+"/v1beta1")
+	}
+	if since(v1) {
+		all = append(all, group+"/v1")
+	}
+	return all
+}
+
 // LoadText is Load for the text of a file.
 func LoadText(path string, text []byte, into any, kind string, versions ...string) (Value, error) {
 	v, err := Parse(path, text)

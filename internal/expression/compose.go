@@ -149,6 +149,17 @@ func (p *Program) evaluate(ctx context.Context, b *Bindings, limit uint64) (v Va
 	return p.EvalCounting(ctx, b)
 }
 
+// Call evaluates the expression by itself, within CallLimit: above it the error is ErrCost. The others are those
+// of EvalCounting.
+func (p *Program) Call(ctx context.Context, b *Bindings) (Value, error) {
+	budget := Budget(CallLimit)
+	v, err := p.Spend(ctx, b, &budget)
+	if errors.Is(err, ErrBudget) {
+		err = ErrCost
+	}
+	return v, err
+}
+
 // Spend evaluates the expression and takes the cost from the budget. ErrBudget reports
 // that it did not suffice; the error is one of the expression otherwise, as that of
 // EvalCounting.

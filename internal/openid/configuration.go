@@ -87,21 +87,10 @@ type userRule struct {
 	Message    string `yaml:"message"`
 }
 
-// versions are those of the file that a release reads.
-func versions(since func(string) bool) []string {
-	const group = "apiserver.config." + profile.GroupSuffix + "/"
-	all := []string{group + "v1alpha1"}
-	for _, v := range [...]struct{ release, version string }{{"1.30", "v1beta1"}, {"1.34", "v1"}} {
-		if since(v.release) {
-			all = append(all, group+v.version)
-		}
-	}
-	return all
-}
-
 // read reads the text of a file of a release.
 func read(path string, text []byte, since func(string) bool) (c configuration, err error) {
-	v, err := configfile.LoadText(path, text, &c, "AuthenticationConfiguration", versions(since)...)
+	versions := configfile.Versions("apiserver.config."+profile.GroupSuffix, since, "1.30", "1.34")
+	v, err := configfile.LoadText(path, text, &c, "AuthenticationConfiguration", versions...)
 	if err != nil {
 		return c, err
 	}

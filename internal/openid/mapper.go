@@ -42,11 +42,7 @@ type compiled struct {
 
 // value evaluates the expression.
 func (c *compiled) value(ctx context.Context, of *expression.Bindings) (expression.Value, error) {
-	budget := expression.Budget(expression.CallLimit)
-	v, err := c.Spend(ctx, of, &budget)
-	if errors.Is(err, expression.ErrBudget) {
-		err = expression.ErrCost
-	}
+	v, err := c.Call(ctx, of)
 	if err != nil {
 		return nil, fmt.Errorf("expression '%s' resulted in error: %w", c.source, err)
 	}
@@ -74,13 +70,13 @@ type mapper struct {
 // user makes the user of the claims of a valid token.
 func (m *mapper) user(ctx context.Context, c claims) (*authn.User, error) {
 	var bound *expression.Bindings
-	if m.username != nil || m.groups != nil || m.uid != nil || len(m.extra)+len(m.claimRules) > 0 {
+	if one := m.anyOfClaims(); one != nil {
 		doc, err := documentOf(c)
 		if err != nil {
 			return nil, fmt.Errorf("the claims cannot be read: %w", err)
 		}
 		defer doc.Release()
-		bound = m.anyOfClaims().Scope().Bind()
+		bound = one.Scope().Bind()
 		bound.Set(0, doc.Root())
 	}
 	u := &authn.User{}
@@ -110,7 +106,7 @@ func (m *mapper) user(ctx context.Context, c claims) (*authn.User, error) {
 	return u, m.checkUser(ctx, u)
 }
 
-// anyOfClaims is an expression about claims.
+// anyOfClaims is an expression about claims; nil for none.
 func (m *mapper) anyOfClaims() *compiled {
 	for _, c := range append([]*compiled{m.username, m.groups, m.uid}, append(m.extra, m.claimRules...)...) {
 		if c != nil {
