@@ -37,6 +37,10 @@ func (p containerPort) conflict(other containerPort) string {
 	return ""
 }
 
+// maxPortPairs bounds the ports that are compared with each other: a pod with as many ports of one number has more warnings than an
+// answer can have.
+const maxPortPairs = 1 << 16
+
 // sharedPorts warns of ports that several entries name, and of addresses of the node without a port there.
 func (w *warnings) sharedPorts(spec document.Value) {
 	type entry struct {
@@ -47,13 +51,16 @@ func (w *warnings) sharedPorts(spec document.Value) {
 		number   int64
 		protocol string
 	}
-	taken := map[kind][]entry{}
+	taken, pairs := map[kind][]entry{}, 0
 	portsIn(spec, func(v document.Value, p containerPort) {
 		if p.HostIP != "" && p.HostPort == 0 {
 			w.add(v.Path(), fmt.Sprintf("hostIP set without hostPort: %+v", p))
 		}
 		of := kind{p.ContainerPort, p.Protocol}
 		for _, other := range taken[of] {
+			if pairs++; pairs > maxPortPairs {
+				return
+			}
 			if what := p.conflict(other.containerPort); what != "" {
 				w.add(v.Path(), what+" port definition with "+other.path)
 			}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
 )
 
 // 1.25's warnings about the contents of pods, as many as possible.
@@ -104,5 +106,19 @@ func TestWarningOfScheduleIsRepeated(t *testing.T) {
 	obj, r := decode(t, " {apiVersion: batch/v1, kind: CronJob, spec: {schedule: TZ=UTC * * * * *}}")
 	if got := r.Hooks.Warn(obj, obj); len(got) != 1 {
 		t.Errorf("an update warns %q", got)
+	}
+}
+
+// TestWarningsOfPortsAreBounded: ports with the same number are compared with each other only so often.
+func TestWarningsOfPortsAreBounded(t *testing.T) {
+	ports := strings.TrimSuffix(strings.Repeat(`{"containerPort":1},`, 1000), ",")
+	obj, _ := decode(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","ports":[`+ports+`]}]}}`)
+	later, err := catalog.Edition("1.28")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := policy.Policy{Edition: later}.WarnPod(obj, document.Value{})
+	if len(said) != 1<<16 || said[0] != "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]" {
+		t.Errorf("%d warnings, the first one is %q", len(said), said[0])
 	}
 }
