@@ -146,7 +146,7 @@ const discoveryWait = 10 * time.Second
 
 // newTokenWebhook is the authenticator of the configured webhook.
 func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
-	client, err := webhookOf(c.TokenWebhookConfigFile)
+	client, err := webhook.Open(c.TokenWebhookConfigFile)
 	if err != nil {
 		return nil, err
 	}
@@ -154,18 +154,9 @@ func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
 		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.Seams.Durations.Webhook, Timeout: c.Seams.Durations.WebhookAnswer}), nil
 }
 
-// webhookOf is the webhook that a client configuration names.
-func webhookOf(file string) (*webhook.Client, error) {
-	target, err := webhook.ReadKubeconfig(file)
-	if err != nil {
-		return nil, err
-	}
-	return webhook.New(target, nil)
-}
-
 // newAuthorizationWebhook is the authorizer of the configured webhook.
 func newAuthorizationWebhook(c *Config) (*authz.Webhook, error) {
-	client, err := webhookOf(c.AuthorizationWebhookConfigFile)
+	client, err := webhook.Open(c.AuthorizationWebhookConfigFile)
 	if err != nil {
 		return nil, err
 	}

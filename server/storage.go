@@ -142,18 +142,18 @@ func (s *Server) followEncryption() {
 	if !s.cfg.EncryptionConfigReload {
 		return
 	}
-	text, err := os.ReadFile(s.cfg.EncryptionConfigFile)
-	if err != nil {
-		return // it was there just now
-	}
+	text, _ := os.ReadFile(s.cfg.EncryptionConfigFile) // it was read just now; nil has no hash in the metrics
 	s.follow("encryption configuration", "encryption_config_controller", s.cfg.EncryptionConfigFile, text, func([]byte) error { return s.cipher.Reload() })
 }
 
-// follow puts changes of a configuration file to use, and counts them, in metrics of a subsystem of kube-apiserver.
+// follow puts changes of a configuration file to use, and counts them, in metrics of a subsystem of kube-apiserver. inUse is the text of the
+// start; nil if it is not known.
 func (s *Server) follow(what, subsystem, path string, inUse []byte, take func(text []byte) error) {
 	reloads := metrics.NewReloads(subsystem, s.cfg.Clock)
 	s.metrics.Add(reloads)
-	reloads.Use(inUse)
+	if inUse != nil {
+		reloads.Use(inUse)
+	}
 	s.keys.Watch(what, func(texts [][]byte) ([]any, error) {
 		err := take(texts[0])
 		reloads.Count(texts[0], err)

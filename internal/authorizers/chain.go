@@ -120,11 +120,7 @@ func (c *Chain) make(of *configuration) (*chain, error) {
 			list = append(list, c.known[a.Type])
 			continue
 		}
-		target, err := caller.ReadKubeconfig(*a.Webhook.ConnectionInfo.KubeConfigFile)
-		var client *caller.Client
-		if err == nil {
-			client, err = caller.New(target, nil)
-		}
+		client, err := caller.Open(*a.Webhook.ConnectionInfo.KubeConfigFile)
 		if err != nil {
 			made.close()
 			return nil, fmt.Errorf("%s: authorizer %s: %w", c.cfg.Path, a.Name, err)

@@ -101,7 +101,16 @@ func (c *Causes) NotSupportedAt(field string, v Value, supported ...string) {
 	if c.Full() {
 		return
 	}
-	c.Add(schema.CauseNotSupported, field, "Unsupported value: "+Shown(v)+": supported values: "+quoted(supported))
+	c.addNotSupported(field, Shown(v), supported)
+}
+
+// NotSupportedText is NotSupportedAt for a text that is not a value of the object, such as a name.
+func (c *Causes) NotSupportedText(field, text string, supported ...string) {
+	c.addNotSupported(field, strconv.Quote(text), supported)
+}
+
+func (c *Causes) addNotSupported(field, shown string, supported []string) {
+	c.Add(schema.CauseNotSupported, field, "Unsupported value: "+shown+": supported values: "+quoted(supported))
 }
 
 // TooLong adds a cause for a value of more bytes than the limit.

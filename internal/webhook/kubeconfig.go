@@ -49,6 +49,15 @@ type (
 // configuration: those of its current context. Paths in it are relative to its folder.
 func ReadKubeconfig(path string) (Target, error) { return readTarget(path, false) }
 
+// Open makes a client of the webhook that a client configuration names; it does not connect.
+func Open(path string) (*Client, error) {
+	target, err := ReadKubeconfig(path)
+	if err != nil {
+		return nil, err
+	}
+	return New(target, nil)
+}
+
 // ReadReceiver is ReadKubeconfig for a receiver of records, which may also be called over
 // HTTP without TLS.
 func ReadReceiver(path string) (Target, error) { return readTarget(path, true) }

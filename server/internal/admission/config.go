@@ -92,10 +92,7 @@ func (c *Config) Load() (err error) {
 	if c.Settings.ImagePolicy.Kubeconfig == "" {
 		return errors.New("--admission-control-config-file: the plug-in ImagePolicyWebhook needs a kubeConfigFile")
 	}
-	target, err := webhook.ReadKubeconfig(c.Settings.ImagePolicy.Kubeconfig)
-	if err == nil {
-		c.ImageWebhook, err = webhook.New(target, nil)
-	}
+	c.ImageWebhook, err = webhook.Open(c.Settings.ImagePolicy.Kubeconfig)
 	return err
 }
 

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -50,8 +49,7 @@ func (c *Chain) topologyLabels(ctx context.Context, r *Request) error {
 // node reads a node; it is absent when there is none of that name.
 func (c *Chain) node(ctx context.Context, name string) (node document.Value, release func(), err error) {
 	node, release, err = c.objects.Get(ctx, "", "nodes", "", name)
-	var known *api.Error
-	if errors.As(err, &known) && known.Reason == api.ReasonNotFound {
+	if api.IsReason(err, api.ReasonNotFound) {
 		return document.Value{}, release, nil
 	}
 	return node, release, err

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
@@ -101,7 +99,7 @@ func (p Policy) claimStatus(c *causes, status, before document.Value) {
 	for name, stage := range status.Get("allocatedResourceStatuses").Members() {
 		c.claimResource(stages, name)
 		if !slices.Contains(resizeStages, stage.Text()) {
-			c.Add(schema.CauseNotSupported, stages, "Unsupported value: "+strconv.Quote(name)+`: supported values: "`+strings.Join(resizeStages, `", "`)+`"`)
+			c.NotSupportedText(stages, name, resizeStages...)
 		}
 	}
 	sizes := member(status, "allocatedResources")
@@ -117,7 +115,7 @@ func (c *causes) claimResource(field, name string) bool {
 	mark := len(c.Causes)
 	c.FormatText(field, name, "qualified-name")
 	if len(c.Causes) == mark && isNative(name) && name != "storage" {
-		c.Add(schema.CauseNotSupported, field, "Unsupported value: "+strconv.Quote(name)+`: supported values: "storage"`)
+		c.NotSupportedText(field, name, "storage")
 	}
 	return len(c.Causes) == mark
 }

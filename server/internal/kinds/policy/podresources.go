@@ -3,10 +3,8 @@ package policy
 import (
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
@@ -72,7 +70,7 @@ func (c *causes) podLevel(spec document.Value) {
 func (c *causes) podResourceName(field, name string) {
 	before := len(c.Causes)
 	if c.FormatText(field, name, "resource-name"); len(c.Causes) == before && !kinds.IsPodLevel(name) {
-		c.Add(schema.CauseNotSupported, field, "Unsupported value: "+strconv.Quote(name)+`: supported values: "cpu", "hugepages-", "memory"`)
+		c.NotSupportedText(field, name, "cpu", "hugepages-", "memory")
 	}
 }
 
