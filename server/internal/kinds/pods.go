@@ -122,13 +122,16 @@ func HeldAmounts(pod document.Value, member string, since func(release string) b
 	if since("1.33") {
 		refused = status.Get("conditions").ElementBy("type", "PodResizePending").Get("reason").Equals("Infeasible")
 	}
-	held := func(container document.Value) Amounts {
-		own := AmountsOf(container.At("resources", member))
-		name := container.Get("name").Text()
-		report := status.Get("containerStatuses").ElementBy("name", name)
-		if !report.Exists() {
-			report = status.Get("initContainerStatuses").ElementBy("name", name)
+	reports := map[string]document.Value{}
+	for _, list := range [...]string{"containerStatuses", "initContainerStatuses"} {
+		for _, report := range status.Get(list).Elements() {
+			if name := report.Get("name").Text(); !reports[name].Exists() {
+				reports[name] = report
+			}
 		}
+	}
+	held := func(container document.Value) Amounts {
+		own, report := AmountsOf(container.At("resources", member)), reports[container.Get("name").Text()]
 		if has := report.Get("resources"); !has.Exists() || has.IsNull() {
 			return own
 		}

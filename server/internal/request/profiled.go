@@ -3,6 +3,8 @@ package request
 import (
 	"context"
 	"runtime/pprof"
+
+	"github.com/capstan-dev/capstan/internal/api"
 )
 
 // Profile begins a profile of the CPU, and returns its end. Meanwhile the samples of a request have labels: the
@@ -18,17 +20,14 @@ func (env *Env) label(r *Request) {
 	if !r.lasts && env.profiles.Load() == 0 {
 		return
 	}
-	resource := r.figures.Sub
-	if r.figures.Resource.Plural != "" {
-		resource = r.figures.Resource.Plural
-		if group := r.figures.Resource.Group; group != "" {
-			resource += "." + group
-		}
-		if r.figures.Sub != "" {
-			resource += "/" + r.figures.Sub
+	k := &r.figures
+	about := k.Sub
+	if of := k.Resource; of.Plural != "" {
+		if about = (api.GroupResource{Group: of.Group, Resource: of.Plural}).String(); k.Sub != "" {
+			about += "/" + k.Sub
 		}
 	}
-	labels := pprof.Labels("request", r.figures.Verb+" "+resource, "user", r.User.Name)
+	labels := pprof.Labels("request", k.Verb+" "+about, "user", r.User.Name)
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels))
 	r.labelled = true
 }
