@@ -45,6 +45,7 @@ type disk struct {
 	reserve *reserve
 	failed  func(error)
 	logs    logs
+	logSync syncTime
 
 	opened               atomic.Bool // Open has succeeded
 	frozen               atomic.Bool // nothing reaches the files any more

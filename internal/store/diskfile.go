@@ -3,6 +3,7 @@ package store
 import (
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -61,7 +62,25 @@ func (f *diskFile) WriteAt(p []byte, at int64) (int, error) {
 
 func (f *diskFile) Sync() error { return f.run(f.disk.synced, f.File.Sync) }
 
-func (f *diskFile) SyncData() error { return f.run(f.disk.synced, f.File.SyncData) }
+func (f *diskFile) SyncData() error {
+	if !isLog(f.name) {
+		return f.run(f.disk.synced, f.File.SyncData)
+	}
+	begin := time.Now()
+	defer func() { f.disk.logSync.note(time.Since(begin)) }()
+	return f.run(f.disk.synced, f.File.SyncData)
+}
+
+// syncTime is how long syncs of the log take, on average over the last ones.
+type syncTime struct{ average atomic.Int64 } // nanoseconds
+
+func (t *syncTime) mean() time.Duration { return time.Duration(t.average.Load()) }
+
+// note counts a sync. There is one at a time.
+func (t *syncTime) note(took time.Duration) {
+	average := t.average.Load()
+	t.average.Store(average + (int64(took)-average)/8)
+}
 
 func (f *diskFile) SyncTo(length int64) (full bool, err error) {
 	err = f.run(f.disk.synced, func() (err error) { full, err = f.File.SyncTo(length); return err })

@@ -97,18 +97,14 @@ func TestFloor(t *testing.T) {
 	_, _ = fmt.Sscan(os.Getenv("ROUNDS"), &rounds)
 	_, _ = fmt.Sscan(os.Getenv("OPERATIONS"), &n)
 	n -= n % 100 // whole numbers of objects for each selector
-	some := func(variable, name string) bool {
-		all := strings.FieldsFunc(os.Getenv(variable), func(r rune) bool { return r == ',' })
-		return len(all) == 0 || slices.Contains(all, name)
-	}
 	ratios := map[string][]float64{} // by setting and row
 	var names []string
 	for round := range rounds {
 		for _, set := range settings {
-			if !some("SETTINGS", set.name) {
+			if !chosen("SETTINGS", set.name) {
 				continue
 			}
-			set.run(t, n, round, func(name string) bool { return some("ROWS", name) }, func(row string, server, floor time.Duration) {
+			set.run(t, n, round, func(name string) bool { return chosen("ROWS", name) }, func(row string, server, floor time.Duration) {
 				if !slices.Contains(names, row) {
 					names = append(names, row)
 				}
@@ -130,6 +126,12 @@ func TestFloor(t *testing.T) {
 		table.WriteByte('\n')
 	}
 	t.Logf("server ÷ floor, medians of %d rounds of %d operations\n| row | default | etcd | audit | user | custom |\n| --- | ---: | ---: | ---: | ---: | ---: |\n%s", rounds, n, &table)
+}
+
+// chosen reports whether a variable of the environment, a list with commas, has the name or is not set.
+func chosen(variable, name string) bool {
+	all := strings.FieldsFunc(os.Getenv(variable), func(r rune) bool { return r == ',' })
+	return len(all) == 0 || slices.Contains(all, name)
 }
 
 // ratesBound is the least rate of durable creates by 64 clients, relative to the floor's.
