@@ -41,23 +41,7 @@ func TestLargeCollection(t *testing.T) {
 	s := startOn(t, dir)
 	s.send("POST", "/api/v1/namespaces/default/serviceaccounts", "application/json", `{"metadata":{"name":"measured"}}`)
 	begin, cpu := time.Now(), s.cpu()
-	var next atomic.Int64
-	var creators sync.WaitGroup
-	for range 32 {
-		creators.Go(func() {
-			for i := next.Add(1); i <= objects && !t.Failed(); i = next.Add(1) {
-				body := strings.Replace(pod(int(i)), `"spec":{`, `"spec":{"serviceAccountName":"measured",`, 1)
-				if err := s.try("POST", pods, body); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	creators.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
+	s.createPods(objects)
 	took := time.Since(begin)
 	t.Logf("%d pods created in %.0f s: %.0f/s, CPU %.0f us each, one is %d bytes as stored", objects, took.Seconds(), objects/took.Seconds(),
 		float64((s.cpu()-cpu).Microseconds())/objects, len(s.send("GET", pods+"/pod-000001", "", "")))
@@ -95,6 +79,28 @@ func TestLargeCollection(t *testing.T) {
 	}
 	check("after a restart")
 	s.stop()
+}
+
+// createPods creates pods by 32 clients.
+func (s *instance) createPods(count int) {
+	s.t.Helper()
+	var next atomic.Int64
+	var creators sync.WaitGroup
+	for range 32 {
+		creators.Go(func() {
+			for i := int(next.Add(1)); i <= count && !s.t.Failed(); i = int(next.Add(1)) {
+				body := strings.Replace(pod(i), `"spec":{`, `"spec":{"serviceAccountName":"measured",`, 1)
+				if err := s.try("POST", pods, body); err != nil {
+					s.t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	creators.Wait()
+	if s.t.Failed() {
+		s.t.FailNow()
+	}
 }
 
 // lists lets the clients list everything at once, in some forms by turns, and returns the
