@@ -18,6 +18,7 @@ type plugin struct {
 	connects bool   // handles connections too
 	optional bool   // off unless it is enabled
 	since    string // the release that it came in; "" for the oldest one
+	gate     string // without which it does nothing; "" for none
 	rule
 }
 
@@ -80,7 +81,7 @@ var plugins = [...]plugin{
 	{name: "CertificateSubjectRestriction"},
 	{name: "DefaultIngressClass"},
 	{name: "DenyServiceExternalIPs", optional: true},
-	{name: "PodTopologyLabels", since: "1.33"},
+	{name: "PodTopologyLabels", since: "1.33", gate: "PodTopologyLabelsAdmission"},
 	{name: "PodResizeValidator", since: "1.36"},
 	{name: mutatingPolicy, connects: true},
 	{name: mutatingWebhook, deletes: true, connects: true},

@@ -19,7 +19,7 @@ var placeLabels = [...]string{"topology." + profile.LabelDomain + "/zone", "topo
 
 // topologyLabels gives a pod that is created on a node, or bound to one, the labels that say where the node is.
 func (c *Chain) topologyLabels(ctx context.Context, r *Request) error {
-	if !c.config.TopologyLabels || r.Operation != Create || r.Resource.GV.Group != "" {
+	if r.Operation != Create || r.Resource.GV.Group != "" {
 		return nil
 	}
 	var node string
