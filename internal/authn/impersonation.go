@@ -30,7 +30,7 @@ type Impersonation struct {
 // Impersonated is a part of another user, named by a resource of the authentication or the
 // core group.
 type Impersonated struct {
-	Resource string // users, serviceaccounts, groups, uids, userextras
+	Resource string // users, serviceaccounts, nodes (InMode), groups, uids, userextras
 	Key      string // of an extra value
 	// Namespace is that of a service account.
 	Namespace, Name string
@@ -90,6 +90,31 @@ func readImpersonation(h http.Header) (*Impersonation, error) {
 	}
 	user.addStanding()
 	return &Impersonation{user, parts}, nil
+}
+
+// Bare reports whether the wish names a user and nothing else.
+func (i *Impersonation) Bare() bool { return len(i.Parts) == 1 }
+
+// IsAccount reports whether the user is a service account.
+func (i *Impersonation) IsAccount() bool { return i.Parts[0].Resource == "serviceaccounts" }
+
+// Node is the node whose agent the user is; "" for another user.
+func (i *Impersonation) Node() string {
+	name, is := strings.CutPrefix(i.User.Name, NodePrefix)
+	if !is || len(document.CheckFormat("dns1123-subdomain", name)) > 0 {
+		return ""
+	}
+	return name
+}
+
+// InMode is the wish where agents of nodes are users of their own kind, with the groups that all of them have.
+func (i *Impersonation) InMode() *Impersonation {
+	node := i.Node()
+	if node == "" {
+		return i
+	}
+	user := &User{Name: i.User.Name, Groups: []string{GroupNodes, GroupAuthenticated}}
+	return &Impersonation{user, append([]Impersonated{{Resource: "nodes", Name: node}}, i.Parts[1:]...)}
 }
 
 // addStanding adds the group that says whether the user is authenticated, unless the
