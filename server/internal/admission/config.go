@@ -45,7 +45,10 @@ type Config struct {
 	ImageWebhook webhook.Caller // asked by ImagePolicyWebhook
 }
 
-const defaultToleration = 300 // seconds
+const (
+	defaultToleration = 300 // seconds
+	claimGate         = "DRAResourceClaimGranularStatusAuthorization"
+)
 
 // SetDefaults fills in every field that is not set.
 func (c *Config) SetDefaults() {
