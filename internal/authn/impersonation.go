@@ -4,7 +4,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -115,6 +117,33 @@ func (i *Impersonation) InMode() *Impersonation {
 	}
 	user := &User{Name: i.User.Name, Groups: []string{GroupNodes, GroupAuthenticated}}
 	return &Impersonation{user, append([]Impersonated{{Resource: "nodes", Name: node}}, i.Parts[1:]...)}
+}
+
+// extraPath is the part of a key of extra values after the slash.
+var extraPath = regexp.MustCompile(`^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$`)
+
+// MistakeOfExtra is the mistake of an extra value that no sender may have in single requests only; "" for none.
+func (i Impersonated) MistakeOfExtra() string {
+	const prefix = "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: "
+	host, path, _ := strings.Cut(i.Key, "/")
+	if i.Key == "" {
+		return "impersonating the empty string key in extra is not allowed"
+	}
+	if host == "" || path == "" {
+		return prefix + strconv.Quote(i.Key) + `: must be a domain-prefixed path (such as "acme.io/foo")`
+	}
+	if wrong := document.CheckFormat("dns1123-subdomain", host); len(wrong) > 0 {
+		return prefix + strconv.Quote(host) + ": " + wrong[0]
+	}
+	switch {
+	case !extraPath.MatchString(path):
+		return prefix + strconv.Quote(path) + ": Invalid path (regex used for validation is '" + strings.Trim(extraPath.String(), "^$") + "')"
+	case i.Key != strings.ToLower(i.Key):
+		return "impersonating a non-lowercase key in extra is not allowed: " + strconv.Quote(i.Key)
+	case i.Name == "":
+		return "impersonating the empty string value in extra is not allowed"
+	}
+	return ""
 }
 
 // addStanding adds the group that says whether the user is authenticated, unless the

@@ -170,8 +170,8 @@ type Chain struct {
 func New(objects Objects, config Config) *Chain {
 	config.Webhooks, config.Policies, config.Quotas = cmp.Or[Reviewer](config.Webhooks, none{}), cmp.Or[Reviewer](config.Policies,
 		none{}), cmp.Or[Quotas](config.Quotas, none{})
-	c := &Chain{Guard: Guard{objects, config.gate(claimGate), config.RemoteRights}, objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
-		images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
+	c := &Chain{Guard: Guard{objects, config.gate(claimGate), config.RemoteRights}, objects: objects, config: config,
+		events: newEventLimiters(config.Settings.Events), images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
 	c.admitters.timing, c.after.timing = config.Timings.Timing("", "admit"), config.Timings.Timing("", "validate")
 	rules := rules()
 	for _, p := range plugins {

@@ -51,7 +51,8 @@ var ruled = map[string]bool{"AppArmorFields": true, "ClearingNominatedNodeNameAf
 var granted = map[string]bool{"APISelfSubjectReview": true, "APIServerIdentity": true, "ClusterTrustBundle": true, "ComponentFlagz": true,
 	"ComponentStatusz": true, "DRADeviceTaintRules": true, "DRAExtendedResource": true,
 	"DRAResourcePoolStatus": true, "KubeletFineGrainedAuthz": true,
-	"KubeletServiceAccountTokenForCredentialProviders": true, "LegacyServiceAccountTokenCleanUp": true, "MultiCIDRServiceAllocator": true, "PodCertificateRequest": true, "SELinuxChangePolicy": true,
+	"KubeletServiceAccountTokenForCredentialProviders": true,
+	"LegacyServiceAccountTokenCleanUp":                 true, "MultiCIDRServiceAllocator": true, "PodCertificateRequest": true, "SELinuxChangePolicy": true,
 	"StatefulSetAutoDeletePVC": true, "StorageVersionAPI": true, "StorageVersionMigrator": true, "ValidatingAdmissionPolicy": true,
 	"VolumeAttributesClass": true, "WorkloadWithJob": true}
 

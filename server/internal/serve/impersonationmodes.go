@@ -2,14 +2,10 @@ package serve
 
 import (
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
@@ -139,38 +135,9 @@ func neverInMode(parts []authn.Impersonated) (name, why string) {
 		switch {
 		case part.Resource == "groups" && part.Name == authn.GroupMasters:
 			return part.Name, "impersonating the system:masters group is not allowed"
-		case part.Resource != "userextras":
-		case part.Key == "":
-			return "", "impersonating the empty string key in extra is not allowed"
-		default:
-			if why := badExtra(part); why != "" {
-				return "", why
-			}
+		case part.Resource == "userextras" && part.MistakeOfExtra() != "":
+			return "", part.MistakeOfExtra()
 		}
 	}
 	return "", ""
-}
-
-// extraPath is the part of a key of extra values after the slash.
-var extraPath = regexp.MustCompile(`^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$`)
-
-// badExtra says what is wrong with an extra value; "" for nothing.
-func badExtra(part authn.Impersonated) string {
-	const prefix = "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: "
-	host, path, _ := strings.Cut(part.Key, "/")
-	if host == "" || path == "" {
-		return prefix + strconv.Quote(part.Key) + `: must be a domain-prefixed path (such as "acme.io/foo")`
-	}
-	if wrong := document.CheckFormat("dns1123-subdomain", host); len(wrong) > 0 {
-		return prefix + strconv.Quote(host) + ": " + wrong[0]
-	}
-	switch {
-	case !extraPath.MatchString(path):
-		return prefix + strconv.Quote(path) + ": Invalid path (regex used for validation is '" + strings.Trim(extraPath.String(), "^$") + "')"
-	case part.Key != strings.ToLower(part.Key):
-		return "impersonating a non-lowercase key in extra is not allowed: " + strconv.Quote(part.Key)
-	case part.Name == "":
-		return "impersonating the empty string value in extra is not allowed"
-	}
-	return ""
 }

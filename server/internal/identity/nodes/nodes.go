@@ -62,7 +62,8 @@ type origin struct {
 // origins are the resources that the graph of a cluster is made of.
 func (c *Config) origins() []origin {
 	pods := func(pod document.Value) *source { return readPod(pod, c.OwnOnly, c.Release.Has("1.28")) }
-	all := []origin{{plural: "pods", read: pods}, {plural: "persistentvolumes", read: readVolume}, {group: storageGroup, plural: "volumeattachments", read: readAttachment}}
+	all := []origin{{plural: "pods", read: pods}, {plural: "persistentvolumes", read: readVolume},
+		{group: storageGroup, plural: "volumeattachments", read: readAttachment}}
 	if c.Release.Has("1.30", "DynamicResourceAllocation") {
 		all = append(all, origin{resourceGroup, "resourceslices", readSlice, true})
 	}
