@@ -76,9 +76,7 @@ func (s *Server) openAdmission(ctx context.Context, reader *objects.Reader, righ
 	}
 	s.closeLater(all.policies.Close)
 	config.Webhooks, config.Policies, config.Quotas, config.Metrics, config.Timings = hooks, all.policies, all.quotas, s.metrics.PodSecurity, s.metrics.Admission
-	config.Since = s.edition.Since
-	config.TopologyLabels = s.features.On("PodTopologyLabelsAdmission")
-	config.NodeAudiences = s.features.On("ServiceAccountNodeAudienceRestriction")
+	config.Since, config.Gate = s.edition.Since, s.features.On
 	config.RemoteRights = slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook) || s.cfg.AuthorizationConfigFile != ""
 	all.chain = admission.New(&admissionView{reader, kept, rights, s.catalog}, config)
 	if s.cfg.Seams.WrapAdmission != nil {

@@ -21,6 +21,7 @@ type Event struct {
 	*Rule
 	ID, URI, Verb string
 	User, As      *authn.User // As is the user that the request acts as; nil for none
+	Constraint    string      // the verb by which it may act so in this request only; "" for none
 	Sources       []string    // addresses of the client and of proxies
 	Agent         string
 	Object        *Object // nil for a path that is not a resource's
@@ -77,6 +78,9 @@ func (e *Event) appendTo(dst []byte) []byte {
 	dst = appendUser(append(dst, `,"user":`...), e.User)
 	if e.As != nil {
 		dst = appendUser(append(dst, `,"impersonatedUser":`...), e.As)
+	}
+	if e.Constraint != "" {
+		dst = append(appendText(dst, `,"authenticationMetadata":{"impersonationConstraint":`, e.Constraint), '}')
 	}
 	dst = appendList(dst, `,"sourceIPs":`, e.Sources)
 	dst = appendIf(dst, `,"userAgent":`, e.Agent)

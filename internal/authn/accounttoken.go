@@ -231,6 +231,17 @@ const (
 	podUIDExtra   = "authentication." + profile.LabelDomain + "/pod-uid"
 )
 
+// NodeOfAccount is the node on which a service account runs, by its token; "" for others.
+func NodeOfAccount(user *User) string {
+	if user == nil || len(user.Extra[nodeNameExtra]) != 1 {
+		return ""
+	}
+	if _, _, is := SplitServiceAccount(user.Name); !is {
+		return ""
+	}
+	return user.Extra[nodeNameExtra][0]
+}
+
 // keysFor are the keys by which a token may be signed, the one that it names first.
 func (a *AccountTokens) keysFor(token *jwt.JSONWebToken) []crypto.PublicKey {
 	keys := slices.Clone(a.cfg.Keys)

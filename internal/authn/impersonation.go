@@ -4,7 +4,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -30,7 +32,7 @@ type Impersonation struct {
 // Impersonated is a part of another user, named by a resource of the authentication or the
 // core group.
 type Impersonated struct {
-	Resource string // users, serviceaccounts, groups, uids, userextras
+	Resource string // users, serviceaccounts, nodes (InMode), groups, uids, userextras
 	Key      string // of an extra value
 	// Namespace is that of a service account.
 	Namespace, Name string
@@ -90,6 +92,58 @@ func readImpersonation(h http.Header) (*Impersonation, error) {
 	}
 	user.addStanding()
 	return &Impersonation{user, parts}, nil
+}
+
+// Bare reports whether the wish names a user and nothing else.
+func (i *Impersonation) Bare() bool { return len(i.Parts) == 1 }
+
+// IsAccount reports whether the user is a service account.
+func (i *Impersonation) IsAccount() bool { return i.Parts[0].Resource == "serviceaccounts" }
+
+// Node is the node whose agent the user is; "" for another user.
+func (i *Impersonation) Node() string {
+	name, is := strings.CutPrefix(i.User.Name, NodePrefix)
+	if !is || len(document.CheckFormat("dns1123-subdomain", name)) > 0 {
+		return ""
+	}
+	return name
+}
+
+// InMode is the wish where agents of nodes are users of their own kind, with the groups that all of them have.
+func (i *Impersonation) InMode() *Impersonation {
+	node := i.Node()
+	if node == "" {
+		return i
+	}
+	user := &User{Name: i.User.Name, Groups: []string{GroupNodes, GroupAuthenticated}}
+	return &Impersonation{user, append([]Impersonated{{Resource: "nodes", Name: node}}, i.Parts[1:]...)}
+}
+
+// extraPath is the part of a key of extra values after the slash.
+var extraPath = regexp.MustCompile(`^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$`)
+
+// MistakeOfExtra is the mistake of an extra value that no sender may have in single requests only; "" for none.
+func (i Impersonated) MistakeOfExtra() string {
+	const prefix = "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: "
+	host, path, _ := strings.Cut(i.Key, "/")
+	if i.Key == "" {
+		return "impersonating the empty string key in extra is not allowed"
+	}
+	if host == "" || path == "" {
+		return prefix + strconv.Quote(i.Key) + `: must be a domain-prefixed path (such as "acme.io/foo")`
+	}
+	if wrong := document.CheckFormat("dns1123-subdomain", host); len(wrong) > 0 {
+		return prefix + strconv.Quote(host) + ": " + wrong[0]
+	}
+	switch {
+	case !extraPath.MatchString(path):
+		return prefix + strconv.Quote(path) + ": Invalid path (regex used for validation is '" + strings.Trim(extraPath.String(), "^$") + "')"
+	case i.Key != strings.ToLower(i.Key):
+		return "impersonating a non-lowercase key in extra is not allowed: " + strconv.Quote(i.Key)
+	case i.Name == "":
+		return "impersonating the empty string value in extra is not allowed"
+	}
+	return ""
 }
 
 // addStanding adds the group that says whether the user is authenticated, unless the

@@ -42,6 +42,7 @@ type Request struct {
 	Asked     *api.Resource // Resource in the version of the request
 	Name      string        // "" for one that the server makes up
 	DryRun    bool
+	Patched   bool // the write is a patch
 	OtherKind bool // the objects are bodies of requests, or options of connections, rather than stored objects of the resource
 	By        Author
 
@@ -169,8 +170,8 @@ type Chain struct {
 func New(objects Objects, config Config) *Chain {
 	config.Webhooks, config.Policies, config.Quotas = cmp.Or[Reviewer](config.Webhooks, none{}), cmp.Or[Reviewer](config.Policies,
 		none{}), cmp.Or[Quotas](config.Quotas, none{})
-	c := &Chain{Guard: Guard{objects, config.RemoteRights}, objects: objects, config: config, events: newEventLimiters(config.Settings.Events),
-		images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
+	c := &Chain{Guard: Guard{objects, config.gate(claimGate), config.RemoteRights}, objects: objects, config: config,
+		events: newEventLimiters(config.Settings.Events), images: &imageReviewer{config.Settings.ImagePolicy, config.ImageWebhook, authn.NewCache[imageAnswer]()}}
 	c.admitters.timing, c.after.timing = config.Timings.Timing("", "admit"), config.Timings.Timing("", "validate")
 	rules := rules()
 	for _, p := range plugins {
@@ -208,6 +209,9 @@ func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) b
 // Check runs the validating plug-ins, after validation. The first refusal decides.
 func (c *Chain) Check(ctx context.Context, r *Request) (err error) {
 	defer c.after.timing.Since(time.Now(), int(r.Operation), &err)
+	if err := c.claimAuthor(ctx, r); err != nil {
+		return err
+	}
 	return c.after.run(r, func(p *plugin) error { return p.check(c, ctx, r) })
 }
 

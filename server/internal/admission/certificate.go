@@ -58,17 +58,42 @@ func (g *Guard) permitted(ctx context.Context, r *Request, verb string) error {
 		return nil // the server itself
 	}
 	signer := r.Old.At("spec", "signerName").Text()
+	allowed, err := g.mayUseSigner(ctx, r, verb, signer)
+	if err == nil && !allowed {
+		err = r.forbidf("user not permitted to %s requests with signerName %q", verb, signer)
+	}
+	return err
+}
+
+// mayUseSigner reports whether the user may do something with a signer, or with all of its domain.
+func (g *Guard) mayUseSigner(ctx context.Context, r *Request, verb, signer string) (allowed bool, err error) {
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range [...]string{signer, domain + "/*"} {
 		allowed, _, err := g.Rights.May(ctx, r.User, Right{Verb: verb, Group: r.Resource.GV.Group, Version: "*", Resource: "signers", Name: name})
-		if err != nil {
-			return err
-		}
-		if allowed {
-			return nil
+		if err != nil || allowed {
+			return allowed, err
 		}
 	}
-	return r.forbidf("user not permitted to %s requests with signerName %q", verb, signer)
+	return false, nil
+}
+
+// attest requires the permission to speak for the signer that a bundle of trusted certificates names.
+func (g *Guard) attest(ctx context.Context, r *Request) error {
+	signer := r.Object.At("spec", "signerName").Text()
+	if !r.is(certificatesGroup, "clustertrustbundles") || r.Operation == Delete || r.User == nil || signer == "" || r.Operation == Update && onlyCollected(r) {
+		return nil
+	}
+	allowed, err := g.mayUseSigner(ctx, r, "attest", signer)
+	if err == nil && !allowed {
+		err = r.forbidf("user not permitted to attest for signerName %q", signer)
+	}
+	return err
+}
+
+// onlyCollected reports whether an update changes no more than collectors of garbage do.
+func onlyCollected(r *Request) bool {
+	return len(changedMembers(r.Object, r.Old, "metadata"))+
+		len(changedMembers(r.Object.Get("metadata"), r.Old.Get("metadata"), "ownerReferences", "finalizers", "managedFields")) == 0
 }
 
 // restrictSubject refuses client certificates for the group that may do everything, since

@@ -24,10 +24,8 @@ type Config struct {
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
 	// Since reports whether the release of the built-in kinds is a named one or a later one. Nil: the oldest one.
 	Since func(release string) bool
-	// TopologyLabels is set where pods get the labels of their node that say where it is.
-	TopologyLabels bool
-	// NodeAudiences has NodeRestriction look at the audiences of the tokens that agents request.
-	NodeAudiences bool
+	// Gate reports whether a feature is on, by the name of its gate. Nil: none of the later ones is.
+	Gate func(name string) bool
 	// RemoteRights is set where rights are decided outside of the server: then any write may
 	// block.
 	RemoteRights bool
@@ -47,7 +45,10 @@ type Config struct {
 	ImageWebhook webhook.Caller // asked by ImagePolicyWebhook
 }
 
-const defaultToleration = 300 // seconds
+const (
+	defaultToleration = 300 // seconds
+	claimGate         = "DRAResourceClaimGranularStatusAuthorization"
+)
 
 // SetDefaults fills in every field that is not set.
 func (c *Config) SetDefaults() {
@@ -99,9 +100,13 @@ func (c *Config) Load() (err error) {
 // On reports whether the plug-in with a name runs.
 func (c *Config) On(name string) bool { return c.on(find(name)) }
 
+func (c *Config) since(release string) bool { return c.Since != nil && c.Since(release) }
+
+func (c *Config) gate(name string) bool { return c.Gate != nil && c.Gate(name) }
+
 // on reports whether a plug-in runs.
 func (c *Config) on(p *plugin) bool {
-	if p.since != "" && (c.Since == nil || !c.Since(p.since)) {
+	if p.since != "" && !c.since(p.since) || p.gate != "" && !c.gate(p.gate) {
 		return false
 	}
 	if c.AdmissionControl != nil {

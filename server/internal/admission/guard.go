@@ -22,10 +22,12 @@ type Right struct {
 }
 
 // Guard has the checks of writes that every server makes, whatever groups and plug-ins are
-// on: nobody gives rights that they do not have, and certificates are approved and signed by
-// users with that right. The Guard is a part of the Chain.
+// on: nobody gives rights that they do not have, certificates are approved and signed by
+// users with that right, and each part of a claim's status has its authors. The Guard is a part of the Chain.
 type Guard struct {
 	Rights Rights
+	// ClaimAuthors is set where the parts of the status of a claim on devices take rights of their own.
+	ClaimAuthors bool
 	// Remote is set where rights are decided outside of the server: then any write may block.
 	Remote bool
 }
@@ -33,11 +35,11 @@ type Guard struct {
 // Admit refuses roles and bindings that give more than their author has.
 func (g *Guard) Admit(ctx context.Context, r *Request) error { return g.Rights.MayGrant(ctx, r) }
 
-// Check refuses decisions on certificate signing requests, and requests for certificates of
-// the group that may do everything.
+// Check refuses decisions on certificate signing requests, requests for certificates of
+// the group that may do everything, and writes of a claim's status.
 func (g *Guard) Check(ctx context.Context, r *Request) error {
 	if !r.isSigning() {
-		return nil
+		return g.claimAuthor(ctx, r)
 	}
 	for _, check := range [...]func(context.Context, *Request) error{g.approve, g.sign, g.restrictSubject} {
 		if err := check(ctx, r); err != nil {

@@ -54,7 +54,7 @@ func TestAudiencesOfAgents(t *testing.T) {
 	} {
 		w["pods/shop/p"] = pod(c.volume)
 		for _, on := range []bool{true, false} {
-			chain := admission.New(may{w, "granted"}, admission.Config{EnableAdmissionPlugins: []string{"NodeRestriction"}, NodeAudiences: on})
+			chain := admission.New(may{w, "granted"}, admission.Config{EnableAdmissionPlugins: []string{"NodeRestriction"}, Gate: func(string) bool { return on }})
 			res := resource(t, "serviceaccounts")
 			r := &admission.Request{Operation: admission.Create, Resource: res, Subresource: "token", Namespace: "shop", Name: "web",
 				User: &authn.User{Name: "system:node:a", Groups: []string{"system:nodes"}}}

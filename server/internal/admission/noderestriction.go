@@ -11,25 +11,26 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 const (
-	nodeLeases   = "kube-node-lease" // the namespace of the leases of nodes
-	leaseGroup   = "coordination." + profile.GroupSuffix
-	storageGroup = "storage." + profile.GroupSuffix
+	nodeLeases        = "kube-node-lease" // the namespace of the leases of nodes
+	leaseGroup        = "coordination." + profile.GroupSuffix
+	storageGroup      = "storage." + profile.GroupSuffix
+	resourceGroup     = "resource." + profile.GroupSuffix
+	certificatesGroup = "certificates." + profile.GroupSuffix
 )
 
 // nodeWrite is a write by the agent of a node.
 type nodeWrite struct {
 	*Request
-	objects   Objects
-	node      string // its name
-	audiences bool   // a token is for an audience that its pod names
+	objects Objects
+	node    string  // its name
+	config  *Config // says which checks the release has
 }
 
 // restrictNode keeps the agent of a node to its own node, the pods there, and the objects
-// that represent the node. Refusals have the words of 1.25.
+// that represent the node. Refusals have the words of the release.
 func (c *Chain) restrictNode(ctx context.Context, r *Request) error {
 	name, is := authn.NodeOf(r.User)
 	if !is {
@@ -38,7 +39,7 @@ func (c *Chain) restrictNode(ctx context.Context, r *Request) error {
 	if name == "" {
 		return r.forbidf("could not determine node from user %q", r.User.Name)
 	}
-	w := &nodeWrite{r, c.objects, name, c.config.NodeAudiences}
+	w := &nodeWrite{r, c.objects, name, &c.config}
 	switch r.Resource.GroupResource() {
 	case api.GroupResource{Resource: "pods"}:
 		return w.pod(ctx)
@@ -55,6 +56,12 @@ func (c *Chain) restrictNode(ctx context.Context, r *Request) error {
 		return w.named("can only access node lease with the same name as the requesting node")
 	case api.GroupResource{Group: storageGroup, Resource: "csinodes"}:
 		return w.named("can only access CSINode with the same name as the requesting node")
+	case api.GroupResource{Group: resourceGroup, Resource: "resourceslices"}:
+		return w.slice()
+	case api.GroupResource{Group: certificatesGroup, Resource: "certificatesigningrequests"}:
+		return w.ownCertificate()
+	case api.GroupResource{Group: certificatesGroup, Resource: "podcertificaterequests"}:
+		return w.podCertificate(ctx)
 	}
 	return nil
 }
@@ -93,6 +100,7 @@ func (w *nodeWrite) pod(ctx context.Context) error {
 		if len(changedLabels(w.Object, w.Old)) > 0 {
 			return w.forbidf("node %q cannot update labels through pod status", w.node)
 		}
+		return w.claimStatuses()
 	case w.Subresource == "eviction" && w.Operation == Create:
 		pod, release, err := w.get(ctx, "pods", w.Namespace, w.Name)
 		defer release()
@@ -131,20 +139,11 @@ func (w *nodeWrite) newPod(ctx context.Context) error {
 	if err := w.owner(ctx); err != nil {
 		return err
 	}
-	var names [kinds.ServiceAccount + 1]bool
-	kinds.NamesOf(w.Object, func(kind kinds.NamedKind, _ string) { names[kind] = true })
-	claims := false
-	for _, volume := range w.Object.At("spec", "volumes").Elements() {
-		claims = claims || volume.Get("persistentVolumeClaim").Exists()
-	}
-	for _, c := range [...]struct {
-		found bool
-		text  string
-	}{{names[kinds.ServiceAccount], "a service account"}, {names[kinds.Secret], "secrets"}, {names[kinds.ConfigMap], "configmaps"}, {claims,
-		"persistentvolumeclaims"}} {
-		if c.found {
-			return w.forbidf("node %q can not create pods that reference %s", w.node, c.text)
-		}
+	switch named, err := w.namedObjects(); {
+	case err != nil:
+		return w.forbidf("error checking mirror pod for API references: %v", err)
+	case named != "":
+		return w.forbidf("node %q can not create pods that reference %s", w.node, named)
 	}
 	return nil
 }
@@ -198,7 +197,7 @@ func (w *nodeWrite) token(ctx context.Context) error {
 	if !w.runs(pod) {
 		return w.forbidf("node requested token bound to a pod scheduled on a different node")
 	}
-	if w.audiences {
+	if w.config.gate("ServiceAccountNodeAudienceRestriction") {
 		return w.audience(ctx, pod)
 	}
 	return nil
@@ -224,15 +223,20 @@ func (w *nodeWrite) claim() error {
 // changedMembers are the names of the members in which two objects differ, except for some.
 // An empty list or map is as good as none.
 func changedMembers(a, b document.Value, except ...string) []string {
-	none := func(v document.Value) bool { return v.Kind() != document.String && v.IsNothing() }
 	changed := map[string]bool{}
 	for _, of := range [...]document.Value{a, b} {
 		for name := range of.Members() {
 			x, y := a.Get(name), b.Get(name)
-			if !slices.Contains(except, name) && !(none(x) && none(y)) && !equal(x, y) {
+			if !slices.Contains(except, name) && !sameOrNone(x, y) {
 				changed[name] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(changed))
+}
+
+// sameOrNone reports whether two values are equal, or each of them is nothing but for a text.
+func sameOrNone(a, b document.Value) bool {
+	none := func(v document.Value) bool { return v.Kind() != document.String && v.IsNothing() }
+	return none(a) && none(b) || equal(a, b)
 }

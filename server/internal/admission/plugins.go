@@ -18,6 +18,7 @@ type plugin struct {
 	connects bool   // handles connections too
 	optional bool   // off unless it is enabled
 	since    string // the release that it came in; "" for the oldest one
+	gate     string // without which it does nothing; "" for none
 	rule
 }
 
@@ -77,10 +78,12 @@ var plugins = [...]plugin{
 	{name: "RuntimeClass"},
 	{name: "CertificateApproval"},
 	{name: "CertificateSigning"},
+	{name: "ClusterTrustBundleAttest", since: "1.27", gate: "ClusterTrustBundle"},
 	{name: "CertificateSubjectRestriction"},
 	{name: "DefaultIngressClass"},
 	{name: "DenyServiceExternalIPs", optional: true},
-	{name: "PodTopologyLabels", since: "1.33"},
+	{name: "PodTopologyLabels", since: "1.33", gate: "PodTopologyLabelsAdmission"},
+	{name: "NodeDeclaredFeatureValidator", since: "1.35", gate: "NodeDeclaredFeatures"},
 	{name: "PodResizeValidator", since: "1.36"},
 	{name: mutatingPolicy, connects: true},
 	{name: mutatingWebhook, deletes: true, connects: true},
@@ -116,10 +119,12 @@ func rules() map[string]rule {
 		"RuntimeClass":                         {admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead, about: []string{"pods"}},
 		"CertificateApproval":                  {check: (*Chain).approve},
 		"CertificateSigning":                   {check: (*Chain).sign},
+		"ClusterTrustBundleAttest":             {check: (*Chain).attest, about: []string{"clustertrustbundles"}},
 		"CertificateSubjectRestriction":        {check: (*Chain).restrictSubject},
 		"DefaultIngressClass":                  {admit: (*Chain).defaultIngressClass, about: []string{"ingresses"}},
 		"DenyServiceExternalIPs":               {check: (*Chain).denyExternalIPs, about: []string{"services"}},
 		"PodTopologyLabels":                    {admit: (*Chain).topologyLabels, about: []string{"pods"}},
+		"NodeDeclaredFeatureValidator":         {check: (*Chain).checkFeatures, about: []string{"pods"}},
 		"PodResizeValidator":                   {check: (*Chain).checkResize, about: []string{"pods"}},
 		mutatingPolicy:                         {admit: (*Chain).applyMutating, waits: (*Chain).awaitsPolicies},
 		mutatingWebhook:                        {admit: (*Chain).askMutating, waits: (*Chain).awaitsWebhooks},

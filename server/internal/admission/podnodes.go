@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -19,7 +20,7 @@ var placeLabels = [...]string{"topology." + profile.LabelDomain + "/zone", "topo
 
 // topologyLabels gives a pod that is created on a node, or bound to one, the labels that say where the node is.
 func (c *Chain) topologyLabels(ctx context.Context, r *Request) error {
-	if !c.config.TopologyLabels || r.Operation != Create || r.Resource.GV.Group != "" {
+	if r.Operation != Create || r.Resource.GV.Group != "" {
 		return nil
 	}
 	var node string
@@ -53,6 +54,59 @@ func (c *Chain) node(ctx context.Context, name string) (node document.Value, rel
 		return document.Value{}, release, nil
 	}
 	return node, release, err
+}
+
+// checkFeatures refuses to change a pod on a node in a way for which the node lacks a feature.
+func (c *Chain) checkFeatures(ctx context.Context, r *Request) error {
+	name := r.Object.At("spec", "nodeName").Text()
+	if r.Operation != Update || r.Subresource != "" && r.Subresource != "resize" || r.Resource.GV.Group != "" || name == "" ||
+		document.Equal(r.Object.At("metadata", "generation"), r.Old.At("metadata", "generation")) {
+		return nil
+	}
+	needed := c.config.neededFeatures(r.Object.Get("spec"), r.Old)
+	if len(needed) == 0 {
+		return nil
+	}
+	node, release, err := c.node(ctx, name)
+	defer release()
+	switch {
+	case err != nil:
+		return err
+	case !node.Exists():
+		return r.forbidf("node %q not found", name)
+	}
+	for _, has := range node.At("status", "declaredFeatures").Elements() {
+		needed = slices.DeleteFunc(needed, has.Equals)
+	}
+	if len(needed) > 0 {
+		return r.forbidf("pod update requires features %s which are not available on node %q", strings.Join(needed, ", "), name)
+	}
+	return nil
+}
+
+// neededFeatures are the features that a node needs for a change of a pod, in the order of their names.
+func (c *Config) neededFeatures(spec, old document.Value) (needed []string) {
+	before, later := old.Get("spec"), c.since("1.36")
+	changed := func(list string, counts func(was document.Value) bool, path ...string) bool {
+		now := spec.Get(list)
+		for i, was := range before.Get(list).Elements() {
+			if counts(was) && !sameOrNone(was.At(path...), now.Index(i).At(path...)) {
+				return true
+			}
+		}
+		return false
+	}
+	if !later && old.At("status", "qosClass").Equals("Guaranteed") &&
+		changed("containers", func(document.Value) bool { return true }, "resources", "requests", "cpu") {
+		needed = append(needed, "GuaranteedQoSPodCPUResize")
+	}
+	if !sameOrNone(spec.Get("resources"), before.Get("resources")) {
+		needed = append(needed, "InPlacePodLevelResourcesVerticalScaling")
+	}
+	if later && changed("initContainers", func(was document.Value) bool { return !was.Get("restartPolicy").Equals("Always") }, "resources") {
+		needed = append(needed, "InPlacePodVerticalScalingInitContainers")
+	}
+	return needed
 }
 
 // checkResize refuses to give a pod on a node resources that the node does not have, or that cannot change there.

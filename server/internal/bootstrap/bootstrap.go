@@ -63,6 +63,11 @@ func (r Release) since(release string) bool { return r.Since != nil && r.Since(r
 
 func (r Release) on(gate string) bool { return r.On != nil && r.On(gate) }
 
+// Has reports whether it is a named release or a later one, with features that are all on.
+func (r Release) Has(since string, gates ...string) bool {
+	return Clusters{Since: since, Gates: gates}.has(r)
+}
+
 // has reports whether a cluster is one of them.
 func (c Clusters) has(r Release) bool {
 	return (c.Since == "" || r.since(c.Since)) && (c.Until == "" || !r.since(c.Until)) && !slices.ContainsFunc(c.Gates, func(gate string) bool {

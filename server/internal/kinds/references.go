@@ -35,6 +35,28 @@ func NamesOf(pod document.Value, visit func(kind NamedKind, name string)) {
 	}
 }
 
+// DeviceClaimsOf visits the names of the claims of a pod on devices: those that the pod names, and those that were made for it, as far as
+// its status says.
+func DeviceClaimsOf(pod document.Value, visit func(name string)) {
+	made := pod.At("status", "resourceClaimStatuses")
+	for _, claim := range pod.At("spec", "resourceClaims").Elements() {
+		source := claim
+		if old := claim.Get("source"); old.Exists() { // up to 1.30
+			source = old
+		}
+		name := source.Get("resourceClaimName")
+		if name.IsNothing() && !source.Get("resourceClaimTemplateName").IsNothing() {
+			name = made.ElementBy("name", claim.Get("name").Text()).Get("resourceClaimName")
+		}
+		if text := name.Text(); text != "" {
+			visit(text)
+		}
+	}
+	if text := pod.At("status", "extendedResourceClaimStatus", "resourceClaimName").Text(); text != "" {
+		visit(text)
+	}
+}
+
 // NamesOfVolume visits the names in a volume of a pod, without the claim of an ephemeral one.
 func NamesOfVolume(volume document.Value, visit func(kind NamedKind, name string)) {
 	named(visit).volume(volume)

@@ -34,6 +34,7 @@ func (e *Evaluation) admission() admission.Request {
 	of, old := e.judged()
 	r := admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Namespace: e.Namespace, User: e.Opts.User, Object: e.obj, Old: old}
 	r.Asked, r.Name, r.DryRun, r.By, r.Kept = e.Row.Resource, e.Name, e.Opts.DryRun, e, e.kept
+	r.Patched = e.Opts.Patched || e.Opts.Applied
 	if e.deletes != nil && e.deletes.Collected {
 		r.Name = "" // as in 1.25
 	} else if r.Name == "" && !e.generated {

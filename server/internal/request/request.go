@@ -172,11 +172,12 @@ func (r *Request) Retarget(row *catalog.Row) bool {
 	return true
 }
 
-// ActAs makes the request one of the user that its sender acts as.
-func (r *Request) ActAs(user *authn.User) {
+// ActAs makes the request one of the user that its sender acts as. constraint is the verb by which the sender may do so in this request
+// only, "" for one by which it may in all.
+func (r *Request) ActAs(user *authn.User, constraint string) {
 	r.User = user
 	if r.trail != nil {
-		r.trail.As = user
+		r.trail.As, r.trail.Constraint = user, constraint
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
+const authenticationGroup = "authentication." + profile.GroupSuffix
+
 // impersonate makes the request one of the user that its sender acts as, if it does and
 // may (the specification, Impersonation): 400, 403.
 func (h *Handler) impersonate(x *exchange) error {
@@ -14,18 +16,40 @@ func (h *Handler) impersonate(x *exchange) error {
 	if wish == nil {
 		return err
 	}
-	for _, part := range wish.Parts {
-		a := authz.Attributes{User: r.User, Verb: "impersonate", Resource: part.Resource, Subresource: part.Key,
+	as, constraint := wish.User, ""
+	if r.Features.On("ConstrainedImpersonation") {
+		as, constraint, err = h.impersonateInMode(x, wish)
+	} else {
+		err = h.impersonateParts(x, wish.Parts)
+	}
+	if err != nil {
+		return err
+	}
+	h.log.Debug("the request acts as another user", "user", r.User.Name, "as", as.Name, "groups", as.Groups)
+	r.ActAs(as, constraint)
+	return nil
+}
+
+// impersonateParts requires the right to impersonate each part of a user, in any request.
+func (h *Handler) impersonateParts(x *exchange, parts []authn.Impersonated) error {
+	for _, part := range parts {
+		a := authz.Attributes{User: x.r.User, Verb: "impersonate", Resource: part.Resource, Subresource: part.Key,
 			Namespace: part.Namespace, Name: part.Name, ResourceRequest: true}
 		if part.Resource == "userextras" || part.Resource == "uids" {
-			a.Group, a.Version = "authentication."+profile.GroupSuffix, "v1"
+			a.Group, a.Version = authenticationGroup, "v1"
 		}
-		decision, reason, err := h.cfg.Authz.Authorize(r.Context, &a)
-		if err != nil || decision != authz.Allow {
-			return authz.Forbidden(&a, reason)
+		if err := h.permit(x, a); err != nil {
+			return err
 		}
 	}
-	h.log.Debug("the request acts as another user", "user", r.User.Name, "as", wish.User.Name, "groups", wish.User.Groups)
-	r.ActAs(wish.User)
+	return nil
+}
+
+// permit refuses what the authorizers do not allow.
+func (h *Handler) permit(x *exchange, a authz.Attributes) error {
+	decision, reason, err := h.cfg.Authz.Authorize(x.r.Context, &a)
+	if err != nil || decision != authz.Allow {
+		return authz.Forbidden(&a, reason)
+	}
 	return nil
 }

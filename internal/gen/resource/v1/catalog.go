@@ -53,7 +53,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckMetadataChange, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
 			Relations: api.Relations{Reads: []api.ReadKind{{GroupResource: api.GroupResource{Group: "", Resource: "namespaces"}, Kind: "Namespace", Own: true}}},
-			Hooks:     &api.Hooks{Check: h.CheckResourceClaim},
+			Hooks:     &api.Hooks{Status: h.StatusResourceClaim, Check: h.CheckResourceClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource claim.", Path: ".metadata.name"},
 				{Name: "State", Type: "string", Description: "What has become of the claim.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceClaim"), "((has(self.metadata.deletionTimestamp) ? [\"deleted\"] : []) + (!has(self.status.allocation) ? (has(self.metadata.deletionTimestamp) ? [] : [\"pending\"]) : size(self.status.reservedFor) > 0 ? [\"allocated\", \"reserved\"] : [\"allocated\"])).join(\",\")").Show},

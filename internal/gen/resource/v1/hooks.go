@@ -19,6 +19,8 @@ type Hooks interface {
 	DefaultDeviceTaint(v document.Value)
 	// SkipDeviceRequest names the members that are not validated in a DeviceRequest.
 	SkipDeviceRequest(v document.Value) []string
+	// StatusResourceClaim gives what the status endpoint makes of ResourceClaim what belongs to the rest of old.
+	StatusResourceClaim(obj, old document.Value)
 	// ValidateCELDeviceSelector finds what the schema cannot say of a CELDeviceSelector, wherever it is.
 	ValidateCELDeviceSelector(v document.Value) []api.FieldError
 	// ValidateResourceClaimTemplateSpec finds what the schema cannot say of a ResourceClaimTemplateSpec, wherever it is.

@@ -12,7 +12,7 @@ import (
 // kind is the kind of a target.
 type kind uint8
 
-// The kinds of targets: those of the names in pods, and two more.
+// The kinds of targets: those of the names in pods, and some more.
 const (
 	secret     = kind(kinds.Secret)
 	configMap  = kind(kinds.ConfigMap)
@@ -21,6 +21,9 @@ const (
 	volume     = account + 1
 	attachment = account + 2
 	pod        = account + 3 // where agents read only their own
+	device     = account + 4 // the claim of a pod on devices
+	slice      = account + 5 // of devices
+	certified  = account + 6 // a request for the certificate of a pod
 )
 
 // target is an object that some nodes may use.
@@ -30,7 +33,8 @@ type target struct {
 }
 
 // source is an object that lets a node use targets: a pod on the node, or a volume
-// attachment of it. A persistent volume does so for the nodes that may use its claim.
+// attachment, a slice of devices or a request for a certificate of it. A persistent volume
+// does so for the nodes that may use its claim.
 //
 // Invariant: read is set until the graph has the source, the other fields afterwards.
 type source struct {

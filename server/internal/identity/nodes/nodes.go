@@ -23,6 +23,8 @@ import (
 const (
 	storageGroup      = "storage." + profile.GroupSuffix
 	coordinationGroup = "coordination." + profile.GroupSuffix
+	resourceGroup     = "resource." + profile.GroupSuffix
+	certificatesGroup = "certificates." + profile.GroupSuffix
 	leases            = "kube-node-lease" // the namespace of the leases of nodes
 	role              = "system:node"     // of every cluster: the rights of all agents
 )
@@ -38,20 +40,42 @@ type Config struct {
 	OwnOnly bool
 }
 
-// Authorizer decides on requests of the agents of nodes, with the reasons of 1.25. It is
+// Authorizer decides on requests of the agents of nodes, with the reasons of the release. It is
 // an authz.Authorizer that allows or has no opinion, and an authz.RuleLister. A change of
-// a pod, a persistent volume or a volume attachment counts before its write is
+// a pod, or of another object that the graph is made of, counts before its write is
 // acknowledged.
 type Authorizer struct {
 	sources *live.Collection[*source]
 	graph   *graph
 	rules   rbac.Rules // for the resources that the graph does not decide on
+	release bootstrap.Release
 	ownOnly bool
+}
+
+// origin is a resource whose objects are sources.
+type origin struct {
+	group, plural string
+	read          func(document.Value) *source
+	later         bool // a cluster may be without it
+}
+
+// origins are the resources that the graph of a cluster is made of.
+func (c *Config) origins() []origin {
+	pods := func(pod document.Value) *source { return readPod(pod, c.OwnOnly, c.Release.Has("1.28")) }
+	all := []origin{{plural: "pods", read: pods}, {plural: "persistentvolumes", read: readVolume},
+		{group: storageGroup, plural: "volumeattachments", read: readAttachment}}
+	if c.Release.Has("1.30", "DynamicResourceAllocation") {
+		all = append(all, origin{resourceGroup, "resourceslices", readSlice, true})
+	}
+	if c.Release.Has("1.34", "PodCertificateRequest") {
+		all = append(all, origin{certificatesGroup, "podcertificaterequests", readRequest, true})
+	}
+	return all
 }
 
 // Open reads the objects that agents depend on, and follows them until Close.
 func Open(ctx context.Context, cfg Config) (*Authorizer, error) {
-	a := &Authorizer{graph: newGraph(), ownOnly: cfg.OwnOnly}
+	a := &Authorizer{graph: newGraph(), release: cfg.Release, ownOnly: cfg.OwnOnly}
 	var err error
 	if a.rules, err = fixedRules(cfg.Release); err != nil {
 		return nil, err
@@ -59,12 +83,11 @@ func Open(ctx context.Context, cfg Config) (*Authorizer, error) {
 	snapshot := cfg.Catalog.Snapshot()
 	var prefixes []string
 	decoders := map[string]func(e *store.Entry) (*source, error){}
-	for _, of := range [...]struct {
-		group, plural string
-		read          func(document.Value) *source
-	}{{"", "pods", func(pod document.Value) *source { return readPod(pod, cfg.OwnOnly) }},
-		{"", "persistentvolumes", readVolume}, {storageGroup, "volumeattachments", readAttachment}} {
+	for _, of := range cfg.origins() {
 		row := snapshot.Stored(of.group, of.plural)
+		if row == nil && of.later {
+			continue
+		}
 		if row == nil {
 			return nil, fmt.Errorf("the authorization mode Node needs the resource %s: regenerate from documents that have it, or leave the mode out", of.plural)
 		}
@@ -161,7 +184,7 @@ func (a *Authorizer) refuses(node string, r *authz.Attributes) (reason string, d
 		case "persistentvolumes":
 			return a.mayGet(node, volume, r), true
 		case "serviceaccounts":
-			return a.mayCreateToken(node, r), true
+			return a.mayUseAccount(node, r), true
 		case "nodes":
 			if a.ownOnly {
 				return mayUseNode(node, r), true
@@ -182,6 +205,23 @@ func (a *Authorizer) refuses(node string, r *authz.Attributes) (reason string, d
 		if r.Resource == "leases" {
 			return mayUseLease(node, r), true
 		}
+	default:
+		return a.refusesLater(node, r)
+	}
+	return "", false
+}
+
+// refusesLater is refuses for the groups of later releases.
+func (a *Authorizer) refusesLater(node string, r *authz.Attributes) (reason string, decided bool) {
+	switch {
+	case r.Group == resourceGroup && r.Resource == "resourceclaims" && a.release.Has("1.28"):
+		return a.mayGet(node, device, r), true
+	case r.Group == resourceGroup && r.Resource == "resourceslices" && a.release.Has("1.31"):
+		return a.mayUseSlice(node, r), true
+	case r.Group == resourceGroup && r.Resource == "resourceslices" && a.release.Has("1.30"):
+		return a.mayUseOldSlice(node, r), true
+	case r.Group == certificatesGroup && r.Resource == "podcertificaterequests" && a.release.Has("1.34"):
+		return a.mayUseRequest(node, r), true
 	}
 	return "", false
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/kinds/conversion"
 	"github.com/capstan-dev/capstan/server/internal/kinds/policy"
@@ -26,18 +28,23 @@ import (
 // site is an authorizer over a store of its own.
 type site struct {
 	*Authorizer
+	release bootstrap.Release
+	ownOnly bool
 	t       testing.TB
 	store   store.Store
 	catalog *catalog.Catalog
 }
 
-func open(t testing.TB) *site {
+func open(t testing.TB) *site { return openIn(t, bootstrap.Release{}, false) }
+
+// openIn opens the authorizer of a release.
+func openIn(t testing.TB, release bootstrap.Release, ownOnly bool) *site {
 	s, err := store.Open(store.Config{Dir: "data", FS: vfs.NewMem()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	site := &site{t: t, store: s, catalog: catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta())}
+	site := &site{release: release, ownOnly: ownOnly, t: t, store: s, catalog: catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta())}
 	site.follow()
 	return site
 }
@@ -48,7 +55,8 @@ func (s *site) follow() {
 		s.Close()
 	}
 	var err error
-	if s.Authorizer, err = Open(context.Background(), Config{Store: s.store, Catalog: s.catalog, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if s.Authorizer, err = Open(context.Background(), Config{Store: s.store, Catalog: s.catalog, Logger: slog.New(slog.DiscardHandler),
+		Release: s.release, OwnOnly: s.ownOnly}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(s.Close)
@@ -169,6 +177,42 @@ func TestAuthorize(t *testing.T) {
 	}
 	if rules, err := s.Rules(t.Context(), &authn.User{Name: "bob"}, "shop"); rules.Incomplete || err != nil {
 		t.Error(rules, err)
+	}
+}
+
+// TestReasonsOfReleases: what each release says about the resources that later ones have.
+func TestReasonsOfReleases(t *testing.T) {
+	const none = "no relationship found between node 'a' and this object"
+	for _, c := range []struct{ release, gates, request, reason string }{
+		{"1.26", "DynamicResourceAllocation", "get resourceclaims.resource.k8s.io shop/c", ""}, // by the role
+		{"1.28", "", "get resourceclaims.resource.k8s.io shop/c", none},
+		{"1.28", "", "list resourceclaims.resource.k8s.io shop/", "can only get individual resources of this type"},
+		{"1.29", "DynamicResourceAllocation", "create resourceslices.resource.k8s.io", "-"},
+		{"1.30", "DynamicResourceAllocation", "create resourceslices.resource.k8s.io", ""},
+		{"1.30", "DynamicResourceAllocation", "list resourceslices.resource.k8s.io", ""},
+		{"1.30", "DynamicResourceAllocation", "deletecollection resourceslices.resource.k8s.io", "can only get, create, update, patch, or delete a ResourceSlice"},
+		{"1.30", "DynamicResourceAllocation", "delete resourceslices.resource.k8s.io s", none},
+		{"1.31", "DynamicResourceAllocation", "deletecollection resourceslices.resource.k8s.io", ""},
+		{"1.32", "own", "deletecollection resourceslices.resource.k8s.io", "can only list/watch/deletecollection resourceslices with nodeName field selector"},
+		{"1.32", "own", "approve resourceslices.resource.k8s.io s", "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"},
+		{"1.32", "own", "get resourceslices/status.resource.k8s.io s", "cannot authorize ResourceSlice subresources"},
+		{"1.32", "own", "get serviceaccounts shop/sa", "can only create tokens for individual service accounts"},
+		{"1.33", "own", "get serviceaccounts shop/sa", "not allowed to get service accounts"},
+		{"1.33", "own KubeletServiceAccountTokenForCredentialProviders", "get serviceaccounts shop/sa", none},
+		{"1.34", "own PodCertificateRequest", "get serviceaccounts shop/sa", none},
+		{"1.34", "own PodCertificateRequest", "get podcertificaterequests.certificates.k8s.io shop/r", none},
+		{"1.34", "own PodCertificateRequest", "create podcertificaterequests.certificates.k8s.io shop/", ""},
+		{"1.34", "own PodCertificateRequest", "update podcertificaterequests.certificates.k8s.io shop/r", "nodes may not update podcertificaterequests"},
+		{"1.34", "PodCertificateRequest", "create podcertificaterequests.certificates.k8s.io shop/", "-"}, // not without selectors
+		{"1.34", "own", "create podcertificaterequests.certificates.k8s.io shop/", "-"},
+	} {
+		gates := strings.Fields(c.gates)
+		on := func(gate string) bool { return slices.Contains(gates, gate) }
+		s := openIn(t, bootstrap.Release{Since: func(r string) bool { return c.release >= r }, On: on}, on("own"))
+		decision, reason, err := s.Authorize(t.Context(), request("a", c.request))
+		if err != nil || (decision == authz.Allow) != (c.reason == "") || reason != strings.TrimPrefix(c.reason, "-") {
+			t.Errorf("%s %s: %s: %v %q %v, want %q", c.release, c.gates, c.request, decision, reason, err, c.reason)
+		}
 	}
 }
 

@@ -29,8 +29,9 @@ func (n *names) source() *source {
 	return &source{read: n}
 }
 
-// readPod reads a pod; nil for one that gives no node access to anything. itself has the node read the pod.
-func readPod(obj document.Value, itself bool) *source {
+// readPod reads a pod; nil for one that gives no node access to anything. itself has the node read the pod, devices its claims on
+// devices.
+func readPod(obj document.Value, itself, devices bool) *source {
 	on := obj.At("spec", "nodeName").Text()
 	if on == "" {
 		return nil
@@ -42,6 +43,9 @@ func readPod(obj document.Value, itself bool) *source {
 	}
 	if !obj.At("metadata", "annotations").Get(mirrorAnnotation).Exists() {
 		kinds.NamesOf(obj, func(k kinds.NamedKind, name string) { n.add(kind(k), namespace, name) })
+		if devices {
+			kinds.DeviceClaimsOf(obj, func(name string) { n.add(device, namespace, name) })
+		}
 	}
 	return n.source()
 }
@@ -59,11 +63,24 @@ func readVolume(v document.Value) *source {
 }
 
 // readAttachment reads a volume attachment.
-func readAttachment(a document.Value) *source {
-	n := &names{node: strings.Clone(a.At("spec", "nodeName").Text())}
-	if n.node == "" {
+func readAttachment(a document.Value) *source { return readOwn(attachment, a) }
+
+// readSlice reads a slice of devices; nil for one that is not of a node.
+func readSlice(s document.Value) *source { return readOwn(slice, s) }
+
+// readRequest reads a request for the certificate of a pod.
+func readRequest(r document.Value) *source { return readOwn(certified, r) }
+
+// readOwn reads an object that names the node which may use the object itself; nil for one that names none.
+func readOwn(k kind, obj document.Value) *source {
+	on := obj.At("spec", "nodeName").Text()
+	if on == "" {
+		on = obj.Get("nodeName").Text() // of a slice in 1.30
+	}
+	if on == "" {
 		return nil
 	}
-	n.add(attachment, "", a.At("metadata", "name").Text())
+	n := &names{node: strings.Clone(on)}
+	n.add(k, strings.Clone(obj.At("metadata", "namespace").Text()), obj.At("metadata", "name").Text())
 	return n.source()
 }

@@ -61,6 +61,17 @@ func (a *Authorizer) mayUpdateStatus(node string, r *authz.Attributes) string {
 	return a.named(node, claim, r)
 }
 
+// mayUseAccount is about a service account, which agents may read for their credential providers and for certificates of pods.
+func (a *Authorizer) mayUseAccount(node string, r *authz.Attributes) string {
+	switch {
+	case r.Verb != "get" || r.Subresource != "" || !a.release.Has("1.33"):
+		return a.mayCreateToken(node, r)
+	case a.release.Has("1.33", "KubeletServiceAccountTokenForCredentialProviders"), a.release.Has("1.34", "PodCertificateRequest"):
+		return a.mayRead(node, account, r)
+	}
+	return "not allowed to get service accounts"
+}
+
 func (a *Authorizer) mayCreateToken(node string, r *authz.Attributes) string {
 	switch {
 	case r.Verb != "create" || r.Name == "":
@@ -146,4 +157,58 @@ func selectsNode(node, field string, r *authz.Attributes) bool {
 	return slices.ContainsFunc(r.Fields, func(of authz.Requirement) bool {
 		return of.Key == field && of.Operator == "In" && slices.Equal(of.Values, []string{node})
 	})
+}
+
+// mayUseSlice is about slices of devices, of which an agent uses those of its node. The admission plug-in NodeRestriction says which
+// it may create.
+func (a *Authorizer) mayUseSlice(node string, r *authz.Attributes) string {
+	if r.Subresource != "" {
+		return "cannot authorize ResourceSlice subresources"
+	}
+	switch r.Verb {
+	case "create":
+		return ""
+	case "get", "update", "patch", "delete":
+		return a.named(node, slice, r)
+	case "watch", "list", "deletecollection":
+		if !a.ownOnly || selectsNode(node, "spec.nodeName", r) {
+			return ""
+		}
+		return "can only list/watch/deletecollection resourceslices with nodeName field selector"
+	}
+	return "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"
+}
+
+// mayUseOldSlice is mayUseSlice of 1.30.
+func (a *Authorizer) mayUseOldSlice(node string, r *authz.Attributes) string {
+	switch {
+	case r.Subresource == "" && (r.Verb == "watch" || r.Verb == "list"):
+		return ""
+	case r.Subresource == "" && !ownVerb(r.Verb):
+		return "can only get, create, update, patch, or delete a ResourceSlice"
+	}
+	return a.mayUseSlice(node, r)
+}
+
+// mayUseRequest is about requests for certificates of pods, of which an agent reads those of its node. The admission plug-in
+// NodeRestriction says which it may create.
+func (a *Authorizer) mayUseRequest(node string, r *authz.Attributes) string {
+	switch {
+	case !a.ownOnly || !a.release.Has("1.34", "PodCertificateRequest"):
+		return refused
+	case r.Subresource != "":
+		return "nodes may not access the status subresource of PodCertificateRequests"
+	}
+	switch r.Verb {
+	case "create":
+		return ""
+	case "get":
+		return a.named(node, certified, r)
+	case "list", "watch":
+		if selectsNode(node, "spec.nodeName", r) {
+			return ""
+		}
+		return "can only list/watch podcertificaterequests with nodeName field selector"
+	}
+	return "nodes may not " + r.Verb + " podcertificaterequests"
 }

@@ -68,6 +68,28 @@ func (p Policy) StatusResourceClaim(obj, old document.Value) {
 	if p.since("1.30") {
 		keepMetadata(obj, old)
 	}
+	if p.since("1.32") {
+		dropFreed(obj.Get("status"), old.Get("status"))
+	}
+}
+
+// dropFreed drops what drivers have reported about devices that are not allocated any longer, so that a scheduler need not know of it.
+func dropFreed(status, old document.Value) {
+	key := func(d document.Value) [4]string {
+		return [4]string{d.Get("driver").Text(), d.Get("pool").Text(), d.Get("device").Text(), d.Get("shareID").Text()}
+	}
+	freed := map[[4]string]bool{}
+	for _, d := range old.At("allocation", "devices", "results").Elements() {
+		freed[key(d)] = true
+	}
+	for _, d := range status.At("allocation", "devices", "results").Elements() {
+		delete(freed, key(d))
+	}
+	devices := status.Get("devices")
+	devices.RemoveFunc(func(d document.Value) bool { return freed[key(d)] })
+	if devices.Exists() && devices.Len() == 0 {
+		status.Remove("devices")
+	}
 }
 
 // StatusPodSchedulingContext keeps the metadata of a context, which a sender of the status may own all the same.
