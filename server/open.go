@@ -118,6 +118,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	rows.Since = s.edition.Since
 	definitions, err := custom.Open(ctx, custom.Config{Row: custom.Definitions(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
 		Objects: s.objects, Rows: rows, Hub: main.Hub, Logger: s.log, Retry: times.Retry, Idle: times.Types})
 	if err != nil {
