@@ -101,7 +101,7 @@ func rulesOf(text Text, i int) api.Rules {
 		return nil
 	}
 	defer doc.Release()
-	if rules := newRuleset(doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema")); rules != nil {
+	if rules := newRuleset(doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema"), nil); rules != nil {
 		return rules
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
@@ -28,6 +29,8 @@ type Policy struct {
 	Features func(name string) bool
 	// Edition is the release whose rules they are. Nil: the oldest one.
 	Edition *api.Edition
+	// Expressions are the functions that new expressions may use. Nil: all of them.
+	Expressions *expression.Functions
 }
 
 // on reports whether a feature that is off by default was turned on.
