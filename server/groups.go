@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/expression"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
@@ -76,11 +75,7 @@ func (c *Config) allGroups(r *api.Edition, on func(feature string) bool) (all, b
 
 // builtinGroups are the group versions of the documents in a release, with the rules that they name.
 func (c *Config) builtinGroups(r *api.Edition, on func(feature string) bool) []*api.GroupVersion {
-	rules := policy.New(c.Clock)
-	rules.Features, rules.Edition = on, r
-	if r.Since("1.26") {
-		rules.Expressions = expression.FunctionsOf(r.Since, on("AuthorizeWithSelectors"))
-	}
+	rules := policy.New(c.Clock).In(r, on)
 	if c.Seams.Groups != nil {
 		return c.Seams.Groups(rules)
 	}

@@ -114,11 +114,10 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Watches, custom types and extension servers.
 	s.sweeper = conns.NewSweeper(times.Stall, min(times.Header, cfg.RequestTimeout))
-	rows, err := custom.NewRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) })
+	rows, err := custom.NewRows(s.catalog.Snapshot(), func(spec document.Value) api.Converter { return conversion.NewConverter(spec, behind) }, s.edition.Since)
 	if err != nil {
 		return err
 	}
-	rows.Since = s.edition.Since
 	definitions, err := custom.Open(ctx, custom.Config{Row: custom.Definitions(s.catalog.Snapshot()), Store: s.shown, Catalog: s.catalog,
 		Objects: s.objects, Rows: rows, Hub: main.Hub, Logger: s.log, Retry: times.Retry, Idle: times.Types})
 	if err != nil {

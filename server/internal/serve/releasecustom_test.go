@@ -41,7 +41,7 @@ func TestReleaseEndpointSlices(t *testing.T) {
 	}
 }
 
-// TestReleaseNodeCells: 1.36 shows the architecture of a node beside its kernel.
+// TestReleaseNodeCells: 1.36 shows the architecture of a node with its kernel.
 func TestReleaseNodeCells(t *testing.T) {
 	for release, kernel := range map[string]string{"1.35": `"6.1"`, "1.36": `"6.1 (arm64)"`} {
 		h := harness.Start(t, emulating(release))

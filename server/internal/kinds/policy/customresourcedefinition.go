@@ -34,7 +34,7 @@ func (Policy) UpdateCustomResourceDefinition(obj, _ document.Value) {
 
 // ValidateCustomResourceDefinition checks a definition.
 func (p Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema.Cause {
-	return definitions.Validate(obj, old, conversionWebhook, p.Expressions)
+	return definitions.Validate(obj, old, conversionWebhook, p.expressions)
 }
 
 // conversionWebhook checks the webhook of a conversion. Unknown versions of reviews are

@@ -32,7 +32,7 @@ func (p Policy) ValidateCELDeviceSelector(v document.Value) []schema.Cause {
 		c.InvalidAt(at, v.Get("expression"), "the variables of expressions cannot be declared: "+err.Error())
 		return c.Causes
 	}
-	program, err := p.Expressions.Since(document.Value{}).Compile(scope, text, expression.ConditionOrUnknown)
+	program, err := p.expressions.Since(document.Value{}).Compile(scope, text, expression.ConditionOrUnknown)
 	problem, _ := err.(*expression.Problem)
 	switch {
 	case problem == nil && p.since("1.32") && program.Cost > selectorCost:

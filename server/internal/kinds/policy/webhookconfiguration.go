@@ -61,7 +61,7 @@ func ownsAuthorities(obj document.Value, webhook string) bool {
 
 func (p Policy) webhookConfiguration(obj, old document.Value) []schema.Cause {
 	var c causes
-	allowed := p.Expressions.Since(old.Get("webhooks"))
+	allowed := p.expressions.Since(old.Get("webhooks"))
 	hooks, before := obj.Get("webhooks"), old.Get("webhooks")
 	// Values accepted by another release stay acceptable.
 	strict := !old.Exists() || knownReviews(before)
