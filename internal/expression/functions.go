@@ -83,9 +83,11 @@ func (s *Scope) checkNew(f *Functions, text string) error {
 		if err != nil {
 			return &Problem{PlanProblem, err.Error()}
 		}
-		options := s.options
+		options := s.options[:len(s.options):len(s.options)]
 		if s.provider.declared.Changes {
-			options = append(options[:len(options):len(options)], cel.Lib(library{functions: []map[string][]cel.FunctionOpt{patchFunctions()}}))
+			for name, overloads := range patchFunctions() {
+				options = append(options, cel.Function(name, overloads...))
+			}
 		}
 		env, err := b.env.Extend(options...)
 		if err != nil {

@@ -54,6 +54,19 @@ func TestReleaseExpressions(t *testing.T) {
 	}
 }
 
+// TestReleaseChanges: new policies that change objects may make objects and patches in a release too.
+func TestReleaseChanges(t *testing.T) {
+	h := harness.Start(t, emulating("1.36"))
+	for change, expression := range map[string]string{
+		"applyConfiguration": "Object{metadata: Object.metadata{labels: {'a': 'b'}}}",
+		"jsonPatch":          "[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('a/b'), value: 'c'}]",
+	} {
+		h.Create("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies?dryRun=All", fmt.Sprintf(`{"metadata":{"name":"p"},"spec":{"reinvocationPolicy":"Never",`+
+			`"matchConstraints":{"resourceRules":[{"apiGroups":["*"],"apiVersions":["*"],"resources":["*"],"operations":["*"]}]},"mutations":[{"patchType":%q,%q:{"expression":%q}}]}}`,
+			map[string]string{"applyConfiguration": "ApplyConfiguration", "jsonPatch": "JSONPatch"}[change], change, expression))
+	}
+}
+
 // TestReleaseKeptExpressions: an expression that is stored keeps functions which a new one may not use, and is evaluated.
 func TestReleaseKeptExpressions(t *testing.T) {
 	const path, rule = harness.DefinitionsPath + "/widgets.shop.example.com", `{"type":"object","properties":{"ip":{"type":"string"}},"x-kubernetes-validations":[{"rule":"!has(self.ip) || isIP(self.ip)"%s}]}`
