@@ -75,8 +75,7 @@ func (c *Config) allGroups(r *api.Edition, on func(feature string) bool) (all, b
 
 // builtinGroups are the group versions of the documents in a release, with the rules that they name.
 func (c *Config) builtinGroups(r *api.Edition, on func(feature string) bool) []*api.GroupVersion {
-	rules := policy.New(c.Clock)
-	rules.Features, rules.Edition = on, r
+	rules := policy.New(c.Clock).In(r, on)
 	if c.Seams.Groups != nil {
 		return c.Seams.Groups(rules)
 	}

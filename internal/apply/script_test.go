@@ -69,7 +69,7 @@ func (s *step) write(k *Kind, live *document.Document, time string) (*document.D
 	case "merge":
 		text, err = patch.Merge(current, text, document.Limits{})
 	case "json":
-		text, err = patch.JSON(current, text, document.Limits{})
+		text, err = patch.JSON(current, text, document.Limits{}, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ func newBase(further ...cel.EnvOption) (*base, error) {
 		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals()),
 		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions(),
 		cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
-		cel.Lib(library{}),
+		cel.Lib(library{functions: []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(),
+			addressFunctions(), formatFunctions(), versionFunctions(), rightsFunctions(), patchFunctions()}}),
 	)...)
 	if err != nil {
 		return nil, err
@@ -47,13 +48,14 @@ func newBase(further ...cel.EnvOption) (*base, error) {
 }
 
 // library declares the functions that CEL and its own extensions do not have.
-type library struct{}
+type library struct {
+	functions []map[string][]cel.FunctionOpt // by name
+}
 
 // CompileOptions implements cel.Library.
-func (library) CompileOptions() []cel.EnvOption {
+func (l library) CompileOptions() []cel.EnvOption {
 	options := []cel.EnvOption{cel.Types(addresses.is, networks.is, authorities.is, pathQueries.is, groupQueries.is, resourceQueries.is, decisions.is)}
-	for _, functions := range []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(), addressFunctions(),
-		formatFunctions(), versionFunctions(), rightsFunctions(), patchFunctions()} {
+	for _, functions := range l.functions {
 		for name, overloads := range functions {
 			options = append(options, cel.Function(name, overloads...))
 		}

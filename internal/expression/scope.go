@@ -3,9 +3,11 @@ package expression
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -24,15 +26,23 @@ type Scope struct {
 	variables []Variable
 	costs     *costs
 	composed  *composition // nil without the variable for it
+
+	options    []cel.EnvOption            // the variables and their types
+	restricted atomic.Pointer[restricted] // for new expressions; nil before the first one
 }
 
 // NewScope makes a scope. types has the types of the variables and all below them; nil
 // when all variables are dynamic.
 func NewScope(ts *Types, variables ...Variable) (*Scope, error) {
-	return newScope(theBase, ts, variables...)
+	return newScope(theBase, ts, nil, variables...)
 }
 
-func newScope(made func() (*base, error), ts *Types, variables ...Variable) (*Scope, error) {
+// NewBindingScope makes a scope whose expressions may bind values to names by cel.bind.
+func NewBindingScope(ts *Types, variables ...Variable) (*Scope, error) {
+	return newScope(theBase, ts, []cel.EnvOption{ext.Bindings(ext.BindingsVersion(0))}, variables...)
+}
+
+func newScope(made func() (*base, error), ts *Types, further []cel.EnvOption, variables ...Variable) (*Scope, error) {
 	b, err := made()
 	if err != nil {
 		return nil, err
@@ -42,7 +52,7 @@ func newScope(made func() (*base, error), ts *Types, variables ...Variable) (*Sc
 	}
 	s := &Scope{base: b, variables: variables, costs: &costs{variables: map[string]*Type{}}}
 	s.provider = &provider{Provider: b.env.CELTypeProvider(), adapter: b.env.CELTypeAdapter(), declared: ts}
-	options := []cel.EnvOption{cel.CustomTypeProvider(s.provider), cel.CustomTypeAdapter(s.provider)}
+	options := append([]cel.EnvOption{cel.CustomTypeProvider(s.provider), cel.CustomTypeAdapter(s.provider)}, further...)
 	for i := range variables {
 		v := &s.variables[i]
 		if v.Type == nil {
@@ -61,6 +71,7 @@ func newScope(made func() (*base, error), ts *Types, variables ...Variable) (*Sc
 		}
 		options = append(options, cel.Variable(v.Name, native))
 	}
+	s.options = options
 	s.env, err = b.env.Extend(options...)
 	return s, err
 }

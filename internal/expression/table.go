@@ -148,7 +148,7 @@ func inTable(t *schema.Table, text string, fit []*types.Type, names []string, of
 	for i := range names {
 		variables[i] = Variable{Name: names[i], Type: ts.of(of[i])}
 	}
-	scope, err := newScope(documentBase, ts.Types, variables...)
+	scope, err := newScope(documentBase, ts.Types, nil, variables...)
 	if err != nil {
 		return nil, err
 	}

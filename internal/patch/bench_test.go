@@ -47,7 +47,7 @@ func BenchmarkPatch(b *testing.B) {
 				return Strategic(current, patch, table, rootType, document.Limits{})
 			}},
 		{"json", `[{"op":"test","path":"/count","value":3},{"op":"replace","path":"/items/1/value","value":"x"},{"op":"add","path":"/labels/version","value":"2"}]`,
-			func(patch []byte) ([]byte, error) { return JSON(current, patch, document.Limits{}) }},
+			func(patch []byte) ([]byte, error) { return JSON(current, patch, document.Limits{}, nil) }},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -26,26 +26,28 @@ const (
 // JSON applies a client's JSON patch (RFC 6902). As in Kubernetes 1.25, a missing member
 // can be replaced, and is null where it is copied or tested; negative indices count from the
 // end of a list, and a missing value is null, except in a test; the whole object can be
-// replaced, not added; replacing it by a plain value has no effect.
-func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
-	return applyJSON(current, patch, limits, MaxOperations)
+// replaced, not added; replacing it by a plain value has no effect. As in 1.35, if that is
+// the release or an earlier one, it is null in a test too, and a plain value is refused.
+// A nil since stands for 1.25.
+func JSON(current, patch []byte, limits document.Limits, since func(release string) bool) ([]byte, error) {
+	return applyJSON(current, patch, limits, MaxOperations, since != nil && since("1.35"))
 }
 
 // Admitted applies the JSON patch of an admission webhook or policy: it may have any number
 // of operations whose work is bounded.
 func Admitted(current, patch []byte, limits document.Limits) ([]byte, error) {
-	return applyJSON(current, patch, limits, math.MaxInt)
+	return applyJSON(current, patch, limits, math.MaxInt, false)
 }
 
-func applyJSON(current, patch []byte, limits document.Limits, most int) ([]byte, error) {
-	operations, err := readOperations(patch, limits, most)
+func applyJSON(current, patch []byte, limits document.Limits, most int, newer bool) ([]byte, error) {
+	operations, err := readOperations(patch, limits, most, newer)
 	if err != nil {
 		return nil, err
 	}
 	if len(current) == 0 || current[0] != '{' {
 		return nil, api.Internal("the object to patch is not a JSON object")
 	}
-	t := target{root: newNode(current)}
+	t := target{root: newNode(current), newer: newer}
 	for i, o := range operations {
 		err := t.apply(o)
 		if t.steps > maxSteps { // maybe errTooMuch
@@ -65,6 +67,7 @@ func applyJSON(current, patch []byte, limits document.Limits, most int) ([]byte,
 // target is the object that a patch changes.
 type target struct {
 	root   *node
+	newer  bool // as in 1.35
 	copied int // bytes, by the operations so far
 	steps  int // of the operations so far
 }
@@ -128,6 +131,8 @@ func (t *target) applyWhole(o operation) error {
 	case "replace":
 		if value := newNode(o.value); value.parse() {
 			t.root = value
+		} else if t.newer {
+			return errors.New("the value is neither an object nor a list")
 		}
 		return nil
 	case "test":
@@ -178,7 +183,7 @@ type operation struct {
 }
 
 // readOperations decodes and checks a patch.
-func readOperations(patch []byte, limits document.Limits, most int) ([]operation, error) {
+func readOperations(patch []byte, limits document.Limits, most int, newer bool) ([]operation, error) {
 	doc, err := document.DecodeAny(patch, limits)
 	if err != nil {
 		return nil, api.BadRequest("the patch cannot be read: %v", err)
@@ -201,7 +206,7 @@ func readOperations(patch []byte, limits document.Limits, most int) ([]operation
 	}
 	operations := make([]operation, len(members))
 	for i, m := range members {
-		if operations[i], err = newOperation(m); err != nil {
+		if operations[i], err = newOperation(m, newer); err != nil {
 			return nil, inapplicable("operation %d: %v", i, err)
 		}
 	}
@@ -209,7 +214,7 @@ func readOperations(patch []byte, limits document.Limits, most int) ([]operation
 }
 
 // newOperation checks an operation.
-func newOperation(m map[string]json.RawMessage) (o operation, err error) {
+func newOperation(m map[string]json.RawMessage, newer bool) (o operation, err error) {
 	o = operation{op: document.Unquote(m["op"]), path: document.Unquote(m["path"]), from: document.Unquote(m["from"])}
 	isString := func(name string) bool { text := m[name]; return len(text) > 0 && text[0] == '"' }
 	switch o.op {
@@ -233,7 +238,7 @@ func newOperation(m map[string]json.RawMessage) (o operation, err error) {
 		return o, checkPointer("from", o.from)
 	}
 	value := bytes.NewBufferString("")
-	if given := m["value"]; given == nil && o.op == "test" {
+	if given := m["value"]; given == nil && o.op == "test" && !newer {
 		return o, errors.New("test needs a value")
 	} else if given == nil {
 		value.WriteString("null")

@@ -43,7 +43,7 @@ func TestCostOfMoves(t *testing.T) {
 		patch := []byte("[" + strings.Join(moves, ",") + "]")
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := JSON(current, patch, document.Limits{}); err != nil {
+		if _, err := JSON(current, patch, document.Limits{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)

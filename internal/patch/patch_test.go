@@ -98,7 +98,7 @@ func TestWrongDocuments(t *testing.T) {
 		refusal(t, what, apply(`{`, `{}`), 500, "cannot be read")
 	}
 	for _, patch := range []string{``, `[{`, `[]]`} {
-		_, err := JSON([]byte(`{}`), []byte(patch), document.Limits{})
+		_, err := JSON([]byte(`{}`), []byte(patch), document.Limits{}, nil)
 		refusal(t, "json "+patch, err, 400, "cannot be read")
 	}
 	for patch, text := range map[string]string{
@@ -108,14 +108,33 @@ func TestWrongDocuments(t *testing.T) {
 		`[null]`:                             "operation 0",
 		`[[]]`:                               "operation 0",
 	} {
-		_, err := JSON([]byte(`{}`), []byte(patch), document.Limits{})
+		_, err := JSON([]byte(`{}`), []byte(patch), document.Limits{}, nil)
 		refusal(t, "json "+patch, err, 400, text)
 	}
-	_, err := JSON(nil, []byte(`[]`), document.Limits{})
+	_, err := JSON(nil, []byte(`[]`), document.Limits{}, nil)
 	refusal(t, "json", err, 500, "not a JSON object")
 }
 
 const jsonObject = `{"data":{"k":"v","a/b":"s","m~n":"t"},"list":["a","b","c"],"nulls":[null,1],"n":null,"deep":{"er":{"x":1}}}`
+
+// TestJSONOfRelease tries what 1.35 has changed.
+func TestJSONOfRelease(t *testing.T) {
+	newer := func(release string) bool { return release <= "1.35" }
+	for _, test := range []struct{ patch, wrong, wrongNewer string }{
+		{`[{"op":"test","path":"/none"}]`, "needs a value", ""},
+		{`[{"op":"test","path":"/data"}]`, "needs a value", "another"},
+		{`[{"op":"replace","path":"","value":5}]`, "", "neither an object nor a list"},
+	} {
+		for wrong, since := range map[string]func(string) bool{test.wrong: nil, test.wrongNewer: newer} {
+			_, err := JSON([]byte(jsonObject), []byte(test.patch), document.Limits{}, since)
+			if wrong != "" {
+				refusal(t, test.patch, err, 422, wrong)
+			} else if err != nil {
+				t.Errorf("%s: %v", test.patch, err)
+			}
+		}
+	}
+}
 
 func TestJSON(t *testing.T) {
 	for _, test := range []struct{ patch, path, want string }{
@@ -140,7 +159,7 @@ func TestJSON(t *testing.T) {
 		{`[{"op":"test","path":"/nulls","value":[null, 1]},{"op":"test","path":"/data/k","value":"\u0076"}]`, "nulls", `[null,1]`},
 		{`[{"op":"test","path":"/list","value":["a","b","c"]},{"op":"test","path":"/deep","value":{"er":{"x":1}}}]`, "list", `["a","b","c"]`},
 	} {
-		got, err := JSON([]byte(jsonObject), []byte(test.patch), document.Limits{})
+		got, err := JSON([]byte(jsonObject), []byte(test.patch), document.Limits{}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", test.patch, err)
 			continue
@@ -190,7 +209,7 @@ func TestJSONErrors(t *testing.T) {
 		`[{"op":"move","path":"/a","from":""}]`:                                 `whole object`,
 		`[{"op":"move","path":"/a","from":"b"}]`:                                `must start with "/"`,
 	} {
-		got, err := JSON([]byte(jsonObject), []byte(patch), document.Limits{})
+		got, err := JSON([]byte(jsonObject), []byte(patch), document.Limits{}, nil)
 		if err == nil {
 			t.Errorf("%s: accepted, %s", patch, got)
 			continue
@@ -202,10 +221,10 @@ func TestJSONErrors(t *testing.T) {
 func TestJSONLimits(t *testing.T) {
 	operation := `{"op":"add","path":"/x","value":1}`
 	all := "[" + strings.Repeat(operation+",", MaxOperations-1) + operation
-	if _, err := JSON([]byte(`{}`), []byte(all+"]"), document.Limits{}); err != nil {
+	if _, err := JSON([]byte(`{}`), []byte(all+"]"), document.Limits{}, nil); err != nil {
 		t.Errorf("%d operations: %v", MaxOperations, err)
 	}
-	_, err := JSON([]byte(`{}`), []byte(all+","+operation+"]"), document.Limits{})
+	_, err := JSON([]byte(`{}`), []byte(all+","+operation+"]"), document.Limits{}, nil)
 	refusal(t, "one more", err, http.StatusRequestEntityTooLarge, "10001 operations")
 
 	// Slow patches are refused; large ones that are quick are not.
@@ -216,13 +235,13 @@ func TestJSONLimits(t *testing.T) {
 	move := func(n int) string {
 		return wide(n, "[", `{"op":"move","from":"/list/0","path":"/list/-"}`, "]")
 	}
-	_, err = JSON([]byte(long), []byte(move(2100)), document.Limits{})
+	_, err = JSON([]byte(long), []byte(move(2100)), document.Limits{}, nil)
 	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "the JSON patch moves more than 200000000 elements of lists")
-	if _, err := JSON([]byte(long), []byte(move(100)), document.Limits{}); err != nil {
+	if _, err := JSON([]byte(long), []byte(move(100)), document.Limits{}, nil); err != nil {
 		t.Errorf("100 moves: %v", err)
 	}
 	large := fmt.Sprintf(`{"data":%q,"list":[0]}`, strings.Repeat("x", 1<<20))
-	if _, err := JSON([]byte(large), []byte(move(4000)), document.Limits{}); err != nil {
+	if _, err := JSON([]byte(large), []byte(move(4000)), document.Limits{}, nil); err != nil {
 		t.Errorf("moves in a short list of a large object: %v", err)
 	}
 	var members, removals []string
@@ -231,16 +250,16 @@ func TestJSONLimits(t *testing.T) {
 		removals = append(removals, fmt.Sprintf(`{"op":"remove","path":"/k%d"}`, i))
 	}
 	text := func(entries []string, n int) string { return strings.Join(entries[:n], ",") }
-	_, err = JSON([]byte("{"+text(members, 100_000)+"}"), []byte("["+text(removals, MaxOperations)+"]"), document.Limits{})
+	_, err = JSON([]byte("{"+text(members, 100_000)+"}"), []byte("["+text(removals, MaxOperations)+"]"), document.Limits{}, nil)
 	if err != nil {
 		t.Errorf("removals: %v", err)
 	}
-	got, err := JSON([]byte("{"+text(members, 5000)+"}"), []byte("["+text(removals, 5000)+"]"), document.Limits{})
+	got, err := JSON([]byte("{"+text(members, 5000)+"}"), []byte("["+text(removals, 5000)+"]"), document.Limits{}, nil)
 	if err != nil || string(got) != "{}" {
 		t.Errorf("all members of a map removed: %.100s, %v", got, err)
 	}
 	// The largest list may come with the patch.
-	_, err = JSON([]byte("{}"), []byte(`[{"op":"replace","path":"","value":`+long+"},"+move(2100)[1:]), document.Limits{})
+	_, err = JSON([]byte("{}"), []byte(`[{"op":"replace","path":"","value":`+long+"},"+move(2100)[1:]), document.Limits{}, nil)
 	refusal(t, "moves in what the patch brings", err, http.StatusRequestEntityTooLarge, "the JSON patch moves more than")
 
 	// Those of admission webhooks may be many, if they are quick.
@@ -255,7 +274,7 @@ func TestJSONLimits(t *testing.T) {
 	refusal(t, "copies of removed members", err, http.StatusRequestEntityTooLarge, "the JSON patch moves more than")
 
 	double := strings.Repeat(`{"op":"copy","from":"/a","path":"/a/b"},{"op":"copy","from":"/a","path":"/a/c"},`, 40)
-	_, err = JSON([]byte(fmt.Sprintf(`{"a":{"x":%q}}`, strings.Repeat("x", 1000))), []byte("["+strings.TrimSuffix(double, ",")+"]"), document.Limits{})
+	_, err = JSON([]byte(fmt.Sprintf(`{"a":{"x":%q}}`, strings.Repeat("x", 1000))), []byte("["+strings.TrimSuffix(double, ",")+"]"), document.Limits{}, nil)
 	refusal(t, "copies", err, 422, "cannot be applied")
 }
 
@@ -342,7 +361,7 @@ func FuzzJSON(f *testing.F) {
 			return
 		}
 		defer stored.Release()
-		got, err := JSON(stored.Root().AppendJSON(nil), []byte(patch), document.Limits{})
+		got, err := JSON(stored.Root().AppendJSON(nil), []byte(patch), document.Limits{}, nil)
 		checkOutcome(t, got, err)
 	})
 }

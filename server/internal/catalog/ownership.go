@@ -34,7 +34,7 @@ func newOwnership(row *Row) *Ownership {
 		if sub := stored.Subresource(row.Subresources[i].Name); sub != nil && sub.Endpoint.WritesStatus() {
 			unowned := slices.Concat(sub.Keeps, sub.Unowned)
 			if row.Definition != nil {
-				unowned = nil // metadata is kept, but recorded, as in 1.25
+				unowned = sub.Unowned // other metadata is kept, but recorded, as in 1.25
 			}
 			o.status[sub.Name] = o.Kind.StatusReset(unowned)
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 // hidingRules are the reasons of causes with which the rules of a custom resource are not
-// evaluated, as in 1.25: a value may be missing, of another type, or too large.
+// evaluated, as in 1.25: a value may be missing, of another type, or too large. From 1.29 on
+// a value that its enumeration lacks hides them too.
 var hidingRules = []string{schema.CauseRequired, schema.CauseTooLong, schema.CauseTooMany, schema.CauseTypeInvalid}
 
 // ruled reports whether the objects of a type have rules, which may take up to a second.
@@ -25,7 +26,10 @@ func (e *Evaluation) checkRules(row *catalog.Row, old document.Value, causes []s
 	if rules == nil {
 		return causes
 	}
-	if slices.ContainsFunc(causes, func(c schema.Cause) bool { return slices.Contains(hidingRules, c.Reason) }) {
+	hides := func(c schema.Cause) bool {
+		return slices.Contains(hidingRules, c.Reason) || c.Reason == schema.CauseNotSupported && e.s.since("1.29")
+	}
+	if slices.ContainsFunc(causes, hides) {
 		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "<nil>",
 			Message: `Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation`})
 	}

@@ -44,6 +44,9 @@ const (
 	endpoints   = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 	six         = `{"metadata":{"name":"s"},"addressType":"IPv6","endpoints":[{"addresses":[`
 	attachments = storage + "v1/volumeattachments"
+	valued      = `{"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchExpressions":[{"key":"a","operator":"In","values":["*"]}]}}}`
+	disks       = `{"metadata":{"name":"r"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}],` +
+		`"volumes":[{"name":"v","gcePersistentDisk":{"pdName":"p"}}]}}}}`
 )
 
 // releaseRules are requests with the causes of their refusals; "" for a success.
@@ -85,6 +88,15 @@ var releaseRules = []struct{ release, name, path, body, causes string }{
 		"spec.matchResouces.resourceRules[0].resources/Required"},
 	{"1.33", "a binding", strings.Replace(bindings, "v1beta1", "v1", 1), `{"metadata":{"name":"b"},"spec":{"policyName":"p","validationActions":["Deny"],"matchResources":{"resourceRules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"]}]}}}`,
 		"spec.matchResources.resourceRules[0].resources/Required"},
+	{"1.25", "values that no label has", "/apis/policy/v1/namespaces/default/poddisruptionbudgets?dryRun=All", valued, ""},
+	{"1.26", "values that no label has", "/apis/policy/v1/namespaces/default/poddisruptionbudgets", valued, "spec.selector.matchExpressions[0].values[0]/Invalid"},
+	{"1.27", "disks of several pods", "/apis/apps/v1/namespaces/default/replicasets", disks, "spec.template.spec.volumes[0].gcePersistentDisk.readOnly/Invalid"},
+	{"1.29", "disks of several pods", "/apis/apps/v1/namespaces/default/replicasets?dryRun=All", disks, ""},
+	{"1.36", "disks of several pods", "/apis/apps/v1/namespaces/default/replicasets?dryRun=All", disks, ""},
+	{"1.36", "an empty autoscaler", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", `{"metadata":{"name":"h"}}`, "spec.maxReplicas/Required " +
+		"spec.maxReplicas/Invalid spec.scaleTargetRef.kind/Required spec.scaleTargetRef.name/Required spec.scaleTargetRef.apiVersion/Invalid"},
+	{"1.36", "an empty pool of a rule", devices + "v1alpha3/devicetaintrules", `{"metadata":{"name":"t"},"spec":{"deviceSelector":{"pool":""},"taint":{"key":"a","effect":"NoSchedule"}}}`,
+		"spec.deviceSelector.pool/Required"},
 	{"1.36", "a class of runtimes without a handler", "/apis/node.k8s.io/v1/runtimeclasses", `{"metadata":{"name":"r"}}`, "handler/Required"},
 	{"1.33", "a class of runtimes without a handler", "/apis/node.k8s.io/v1/runtimeclasses", `{"metadata":{"name":"r"}}`, "handler/Invalid"},
 	{"1.36", "an attachment without anything", attachments, `{"metadata":{"name":"a"}}`, "spec.attacher/Required spec.source/Required spec.nodeName/Invalid"},

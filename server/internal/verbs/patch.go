@@ -148,6 +148,7 @@ type patchBody struct {
 	problems []string // duplicate fields, and those that no patch has
 	Opts     objects.Options
 	limits   document.Limits
+	since    func(release string) bool // as of Config
 }
 
 // ReadPatch reads the body of a PATCH.
@@ -158,7 +159,7 @@ func (v *Verbs) ReadPatch(r *request.Request) (*patchBody, error) {
 	}
 	opts.Patched = true
 	r.RecordText(r.Body)
-	return &patchBody{media: r.Media(), text: r.Body, Opts: opts, limits: v.decodeLimits}, nil
+	return &patchBody{media: r.Media(), text: r.Body, Opts: opts, limits: v.decodeLimits, since: v.cfg.Since}, nil
 }
 
 // Check checks the fields of the patch itself, apart from its result. An unreadable patch
@@ -216,7 +217,7 @@ var operationFields = [...]string{"op", "path", "from", "value"}
 func (p *patchBody) Apply(current []byte, want request.BodyKind) ([]byte, error) {
 	switch p.media {
 	case request.JSONPatch:
-		return patch.JSON(current, p.text, p.limits)
+		return patch.JSON(current, p.text, p.limits, p.since)
 	case request.MergePatch:
 		if p.Opts.Validation == "Ignore" && bytes.HasPrefix(bytes.TrimSpace(p.text), []byte("[")) { // which replaces the object, as in 1.25
 			return nil, p.refuse(want.Refuse("the patch makes a list of it"), want)

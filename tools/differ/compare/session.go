@@ -89,7 +89,8 @@ func (s *Session) Step(i int, st *scenario.Step, want, got *Answer) []Diff {
 
 // partsWays reports whether a write leaves its object in different states: one side
 // accepted it, or by a decision both did with different results. A delete of a collection
-// may have deleted some objects before it failed.
+// may have deleted some objects before it failed. Of writes that both refused, decisions
+// about the request count, not those about differences.
 func (s *Session) partsWays(st *scenario.Step, want, got *Answer, diffs []Diff) bool {
 	if st.Method == "GET" || st.Method == "HEAD" {
 		return false
@@ -97,7 +98,10 @@ func (s *Session) partsWays(st *scenario.Step, want, got *Answer, diffs []Diff) 
 	if TargetOf(st).Verb == "DELETECOLLECTION" && want.Status != got.Status {
 		return true
 	}
-	return success(want) != success(got) || success(want) && s.diverges != nil && s.diverges(st, diffs)
+	if !success(want) {
+		diffs = nil
+	}
+	return success(want) != success(got) || s.diverges != nil && s.diverges(st, diffs)
 }
 
 // Lost reports whether the target of a step is in different states, so that a value taken

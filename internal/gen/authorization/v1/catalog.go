@@ -10,6 +10,7 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authorization.k8s.io", Version: "v1", GroupPriority: 17600, VersionPriority: 15,
 		Table: r.Table("authorization/v1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "localsubjectaccessreviews", Kind: "LocalSubjectAccessReview", ListKind: "LocalSubjectAccessReviewList", Type: gv.Table.Root("LocalSubjectAccessReview"),
 		Namespaced: true, Verbs: api.VerbCreate,
 

@@ -11,7 +11,7 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v2", GroupPriority: 17500, VersionPriority: 30,
 		Table: r.Table("autoscaling/v2", &Table), Defaults: defaults(h)}
-	gv.Validation = validation(h)
+	gv.Validation = validation(h, gv.Table)
 	if r.In("1.25", "1.29") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: gv.Table.Root("HorizontalPodAutoscaler"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -5,6 +5,8 @@ package autoscalingv2
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // Hooks are the rules that the documents of autoscaling/v2 leave to hand-written code.
@@ -26,8 +28,9 @@ type Hooks interface {
 }
 
 // validation has the hooks and expressions of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
+func validation(h Hooks, table *schema.Table) document.Hooks {
 	return document.Hooks{
+		Finds: expression.NewFinder(table).Find,
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateMetricSpec,
 		},

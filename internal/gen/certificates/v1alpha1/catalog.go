@@ -19,6 +19,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Gate:       "ClusterTrustBundle",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Hooks:      &api.Hooks{Validate: h.ValidateClusterTrustBundle},
 			Deprecated: &api.Deprecation{Since: "1.29", RemovedIn: "1.32", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster trust bundle.", Path: ".metadata.name"},
@@ -36,6 +37,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Gate:       "ClusterTrustBundle",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Hooks:      &api.Hooks{Validate: h.ValidateClusterTrustBundle},
 			Deprecated: &api.Deprecation{Since: "1.34", RemovedIn: "1.37", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster trust bundle.", Path: ".metadata.name"},
@@ -67,7 +69,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Gate:       "PodCertificateRequest",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
-			Hooks:      &api.Hooks{Status: h.StatusPodCertificateRequest},
+			Hooks:      &api.Hooks{Status: h.StatusPodCertificateRequest, Validate: h.ValidatePodCertificateRequest},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod certificate request.", Path: ".metadata.name"},

@@ -3,6 +3,7 @@
 package certificatesv1alpha1
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -12,6 +13,10 @@ import (
 type Hooks interface {
 	// StatusPodCertificateRequest gives what the status endpoint makes of PodCertificateRequest what belongs to the rest of old.
 	StatusPodCertificateRequest(obj, old document.Value)
+	// ValidateClusterTrustBundle finds what the schema cannot say; old is absent on create.
+	ValidateClusterTrustBundle(obj, old document.Value) []api.FieldError
+	// ValidatePodCertificateRequest finds what the schema cannot say; old is absent on create.
+	ValidatePodCertificateRequest(obj, old document.Value) []api.FieldError
 }
 
 // validation has the hooks and expressions of types that take part in the validation.

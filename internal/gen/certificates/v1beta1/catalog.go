@@ -19,6 +19,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Gate:       "ClusterTrustBundle",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Hooks:      &api.Hooks{Validate: h.ValidateClusterTrustBundle},
 			Deprecated: &api.Deprecation{Since: "1.36", RemovedIn: "1.39", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster trust bundle.", Path: ".metadata.name"},
@@ -36,6 +37,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Gate:       "ClusterTrustBundle",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "path-segment", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Hooks:      &api.Hooks{Validate: h.ValidateClusterTrustBundle},
 			Deprecated: &api.Deprecation{Since: "1.37", RemovedIn: "1.40", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster trust bundle.", Path: ".metadata.name"},
@@ -54,7 +56,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			Gate:       "PodCertificateRequest",
 			Writing:    api.Writing{ConditionalUpdate: true},
 			Checking:   api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckChange}},
-			Hooks:      &api.Hooks{Status: h.StatusPodCertificateRequest},
+			Hooks:      &api.Hooks{Status: h.StatusPodCertificateRequest, Validate: h.ValidatePodCertificateRequest},
 			Deprecated: &api.Deprecation{Since: "1.38", RemovedIn: "1.41", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod certificate request.", Path: ".metadata.name"},

@@ -156,33 +156,64 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "nodes", Kind: "Node", ListKind: "NodeList", Type: gv.Table.Root("Node"),
-		Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"no"}, StorageVersion: "v1", Form: gv.Table.FormOf("Node"), StorageVersionHash: "XwShjMxG9Fs=",
-		HasStatus: true,
-		Writing:   api.Writing{StatusOnCreate: true},
-		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
-		Hooks:     &api.Hooks{Validate: h.ValidateNode},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the node.", Path: ".metadata.name"},
-			{Name: "Status", Type: "string", Description: "Whether the node is ready and takes new pods.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.conditions.map(c, c.type == \"Ready\", c.status == \"True\" ? \"Ready\" : \"NotReady\").last().orValue(\"Unknown\") + (self.spec.unschedulable ? \",SchedulingDisabled\" : \"\")").Show},
-			{Name: "Roles", Type: "string", Description: "Roles that the labels of the node give it.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "cel.bind(roles, self.metadata.labels.transformList(k, v, k.startsWith(\"node-role.kubernetes.io/\") || k == \"kubernetes.io/role\", k == \"kubernetes.io/role\" ? v : k.substring(k.indexOf(\"/\") + 1)).filter(r, r != \"\"), size(roles) == 0 ? \"<none>\" : roles.sort().distinct().join(\",\"))").Show},
-			{Name: "Age", Type: "string", Description: "Time since the node was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "Version", Type: "string", Description: "Version of the node agent.", Path: ".status.nodeInfo.kubeletVersion"},
-			{Name: "Internal-IP", Type: "string", Priority: 1, Description: "Address inside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.addresses.map(a, a.type == \"InternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
-			{Name: "External-IP", Type: "string", Priority: 1, Description: "Address outside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.addresses.map(a, a.type == \"ExternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
-			{Name: "OS-Image", Type: "string", Priority: 1, Description: "Operating system as the node reports it.", Path: ".status.nodeInfo.osImage", Absent: "<unknown>"},
-			{Name: "Kernel-Version", Type: "string", Priority: 1, Description: "Kernel as the node reports it.", Path: ".status.nodeInfo.kernelVersion", Absent: "<unknown>"},
-			{Name: "Container-Runtime", Type: "string", Priority: 1, Description: "Container runtime and its version.", Path: ".status.nodeInfo.containerRuntimeVersion", Absent: "<unknown>"},
-		},
-		Selectable: []api.Selectable{
-			{Name: "spec.unschedulable", Path: []string{"spec", "unschedulable"}, Default: "false"},
-		},
-		Subresources: []api.Subresource{
-			{Name: "proxy", Endpoint: "proxy-node", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "NodeProxyOptions", Table: gv.Table, Type: gv.Table.Root("NodeProxyOptions")},
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Node", Table: gv.Table, Type: gv.Table.Root("Node")},
-		},
-	})
+	if r.In("1.25", "1.35") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "nodes", Kind: "Node", ListKind: "NodeList", Type: gv.Table.Root("Node"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"no"}, StorageVersion: "v1", Form: gv.Table.FormOf("Node"), StorageVersionHash: "XwShjMxG9Fs=",
+			HasStatus: true,
+			Writing:   api.Writing{StatusOnCreate: true},
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Hooks:     &api.Hooks{Validate: h.ValidateNode},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the node.", Path: ".metadata.name"},
+				{Name: "Status", Type: "string", Description: "Whether the node is ready and takes new pods.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.conditions.map(c, c.type == \"Ready\", c.status == \"True\" ? \"Ready\" : \"NotReady\").last().orValue(\"Unknown\") + (self.spec.unschedulable ? \",SchedulingDisabled\" : \"\")").Show},
+				{Name: "Roles", Type: "string", Description: "Roles that the labels of the node give it.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "cel.bind(roles, self.metadata.labels.transformList(k, v, k.startsWith(\"node-role.kubernetes.io/\") || k == \"kubernetes.io/role\", k == \"kubernetes.io/role\" ? v : k.substring(k.indexOf(\"/\") + 1)).filter(r, r != \"\"), size(roles) == 0 ? \"<none>\" : roles.sort().distinct().join(\",\"))").Show},
+				{Name: "Age", Type: "string", Description: "Time since the node was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Version", Type: "string", Description: "Version of the node agent.", Path: ".status.nodeInfo.kubeletVersion"},
+				{Name: "Internal-IP", Type: "string", Priority: 1, Description: "Address inside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.addresses.map(a, a.type == \"InternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
+				{Name: "External-IP", Type: "string", Priority: 1, Description: "Address outside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.addresses.map(a, a.type == \"ExternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
+				{Name: "OS-Image", Type: "string", Priority: 1, Description: "Operating system as the node reports it.", Path: ".status.nodeInfo.osImage", Absent: "<unknown>"},
+				{Name: "Kernel-Version", Type: "string", Priority: 1, Description: "Kernel as the node reports it.", Path: ".status.nodeInfo.kernelVersion", Absent: "<unknown>"},
+				{Name: "Container-Runtime", Type: "string", Priority: 1, Description: "Container runtime and its version.", Path: ".status.nodeInfo.containerRuntimeVersion", Absent: "<unknown>"},
+			},
+			Selectable: []api.Selectable{
+				{Name: "spec.unschedulable", Path: []string{"spec", "unschedulable"}, Default: "false"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "proxy", Endpoint: "proxy-node", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "NodeProxyOptions", Table: gv.Table, Type: gv.Table.Root("NodeProxyOptions")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Node", Table: gv.Table, Type: gv.Table.Root("Node")},
+			},
+		})
+	}
+	if r.In("1.36", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "nodes", Kind: "Node", ListKind: "NodeList", Type: gv.Table.Root("Node"),
+			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"no"}, StorageVersion: "v1", Form: gv.Table.FormOf("Node"), StorageVersionHash: "XwShjMxG9Fs=",
+			HasStatus: true,
+			Writing:   api.Writing{StatusOnCreate: true},
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange}},
+			Hooks:     &api.Hooks{Validate: h.ValidateNode},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the node.", Path: ".metadata.name"},
+				{Name: "Status", Type: "string", Description: "Whether the node is ready and takes new pods.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.conditions.map(c, c.type == \"Ready\", c.status == \"True\" ? \"Ready\" : \"NotReady\").last().orValue(\"Unknown\") + (self.spec.unschedulable ? \",SchedulingDisabled\" : \"\")").Show},
+				{Name: "Roles", Type: "string", Description: "Roles that the labels of the node give it.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "cel.bind(roles, self.metadata.labels.transformList(k, v, k.startsWith(\"node-role.kubernetes.io/\") || k == \"kubernetes.io/role\", k == \"kubernetes.io/role\" ? v : k.substring(k.indexOf(\"/\") + 1)).filter(r, r != \"\"), size(roles) == 0 ? \"<none>\" : roles.sort().distinct().join(\",\"))").Show},
+				{Name: "Age", Type: "string", Description: "Time since the node was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Version", Type: "string", Description: "Version of the node agent.", Path: ".status.nodeInfo.kubeletVersion"},
+				{Name: "Internal-IP", Type: "string", Priority: 1, Description: "Address inside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.addresses.map(a, a.type == \"InternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
+				{Name: "External-IP", Type: "string", Priority: 1, Description: "Address outside the cluster.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "self.status.addresses.map(a, a.type == \"ExternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
+				{Name: "OS-Image", Type: "string", Priority: 1, Description: "Operating system as the node reports it.", Path: ".status.nodeInfo.osImage", Absent: "<unknown>"},
+				{Name: "Kernel-Version", Type: "string", Priority: 1, Description: "Kernel as the node reports it.", Cell: expression.NewCell(gv.Table, gv.Table.Root("Node"), "(self.status.nodeInfo.kernelVersion == \"\" ? \"<unknown>\" : self.status.nodeInfo.kernelVersion) + (self.status.nodeInfo.architecture == \"\" ? \"\" : \" (\" + self.status.nodeInfo.architecture + \")\")").Show},
+				{Name: "Container-Runtime", Type: "string", Priority: 1, Description: "Container runtime and its version.", Path: ".status.nodeInfo.containerRuntimeVersion", Absent: "<unknown>"},
+			},
+			Selectable: []api.Selectable{
+				{Name: "spec.unschedulable", Path: []string{"spec", "unschedulable"}, Default: "false"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "proxy", Endpoint: "proxy-node", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "NodeProxyOptions", Table: gv.Table, Type: gv.Table.Root("NodeProxyOptions")},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Node", Table: gv.Table, Type: gv.Table.Root("Node")},
+			},
+		})
+	}
 	if r.In("1.25", "1.28") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "persistentvolumeclaims", Kind: "PersistentVolumeClaim", ListKind: "PersistentVolumeClaimList", Type: gv.Table.Root("PersistentVolumeClaim"),
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -11,6 +11,7 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "policy", Version: "v1", GroupPriority: 17100, VersionPriority: 15,
 		Table: r.Table("policy/v1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", ListKind: "PodDisruptionBudgetList", Type: gv.Table.Root("PodDisruptionBudget"),
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: gv.Table.FormOf("PodDisruptionBudget"), StorageVersionHash: "6BGBu0kpHtk=",

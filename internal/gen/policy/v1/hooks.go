@@ -5,12 +5,21 @@ package policyv1
 import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // Hooks are the rules that the documents of policy/v1 leave to hand-written code.
 type Hooks interface {
 	// ValidatePodDisruptionBudget finds what the schema cannot say; old is absent on create.
 	ValidatePodDisruptionBudget(obj, old document.Value) []api.FieldError
+}
+
+// validation has the hooks and expressions of types that take part in the validation.
+func validation(h Hooks, table *schema.Table) document.Hooks {
+	return document.Hooks{
+		Finds: expression.NewFinder(table).Find,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

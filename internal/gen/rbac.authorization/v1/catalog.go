@@ -11,6 +11,7 @@ import (
 func New(h Hooks, r *api.Edition) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1", GroupPriority: 17000, VersionPriority: 15,
 		Table: r.Table("rbac.authorization/v1", &Table), Defaults: defaults(h)}
+	gv.Validation = validation(h, gv.Table)
 	if r.In("1.25", "1.34") {
 		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: gv.Table.Root("ClusterRoleBinding"),
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -19,8 +19,8 @@ const (
 
 // ValidatingPolicy checks the requests and the expressions of a policy whose rules decide
 // about objects; old is the policy before an update.
-func ValidatingPolicy(obj, old document.Value) []schema.Cause {
-	c := newExpressionCauses(obj, old, false)
+func ValidatingPolicy(obj, old document.Value, functions *expression.Functions) []schema.Cause {
+	c := newExpressionCauses(obj, old, functions, false)
 	if c == nil {
 		return nil
 	}
@@ -57,13 +57,13 @@ type expressionCauses struct {
 
 // newExpressionCauses begins with what all policies have: requests, match conditions and
 // variables. It is nil for a policy whose expressions were accepted before.
-func newExpressionCauses(obj, old document.Value, changes bool) *expressionCauses {
+func newExpressionCauses(obj, old document.Value, functions *expression.Functions, changes bool) *expressionCauses {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	if before.Exists() && document.Equal(spec, before) {
 		return nil
 	}
 	kind := spec.Get("paramKind")
-	c := &expressionCauses{params: isSet(kind)}
+	c := &expressionCauses{causes: causes{allowed: functions.Since(before)}, params: isSet(kind)}
 	if constraints := spec.Get("matchConstraints"); !isSet(constraints) {
 		c.Required(path(spec, "matchConstraints"), "")
 	} else if constraints.Get("resourceRules").Len() == 0 {
@@ -85,14 +85,17 @@ func newExpressionCauses(obj, old document.Value, changes bool) *expressionCause
 }
 
 // MatchConditions checks the match conditions of a webhook.
-func MatchConditions(list document.Value) []schema.Cause {
-	var c causes
+func MatchConditions(list document.Value, allowed *expression.Allowed) []schema.Cause {
+	c := causes{allowed: allowed}
 	c.matchConditions(list, false)
 	return c.Causes
 }
 
 // causes gathers the causes of expressions.
-type causes struct{ document.Causes }
+type causes struct {
+	document.Causes
+	allowed *expression.Allowed // functions of the expressions
+}
 
 // path is the path of a member, which may be missing.
 func path(v document.Value, name string) string { return v.Path() + "." + name }
@@ -117,7 +120,7 @@ func (c *causes) matchConditions(list document.Value, params bool) {
 		name := v.Get("name")
 		if text := strings.TrimSpace(v.Get("expression").Text()); text == "" {
 			c.Required(path(v, "expression"), "")
-		} else if _, err := scope.Compile(text, expression.Condition); err != nil {
+		} else if _, err := c.allowed.Compile(scope, text, expression.Condition); err != nil {
 			c.wrongExpression(v.Get("expression"), text, err, expression.Condition)
 		}
 		if name.IsNothing() {
@@ -160,7 +163,7 @@ func (c *expressionCauses) variable(v document.Value) {
 	if strings.TrimSpace(text.Text()) == "" {
 		c.Required(path(v, "expression"), "expression is not specified")
 	} else if c.scope != nil {
-		if err := c.scope.Compose(name.Text(), text.Text()); err != nil {
+		if err := c.allowed.Compose(c.scope, name.Text(), text.Text()); err != nil {
 			c.wrongExpression(text, text.Text(), err, expression.Anything)
 		}
 	}
@@ -172,7 +175,7 @@ func (c *expressionCauses) expression(v document.Value, text string, want expres
 	if c.scope == nil {
 		return nil
 	}
-	p, err := c.scope.Compile(text, want)
+	p, err := c.allowed.Compile(c.scope, text, want)
 	if err != nil {
 		c.wrongExpression(v, v.Text(), err, want)
 	}
@@ -228,8 +231,8 @@ func (c *expressionCauses) auditAnnotation(v document.Value, policy string) {
 }
 
 // MutatingPolicy is ValidatingPolicy for a policy that changes objects.
-func MutatingPolicy(obj, old document.Value) []schema.Cause {
-	c := newExpressionCauses(obj, old, true)
+func MutatingPolicy(obj, old document.Value, functions *expression.Functions) []schema.Cause {
+	c := newExpressionCauses(obj, old, functions, true)
 	if c == nil {
 		return nil
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// NewRows makes rows of definitions, with converters for those that have a webhook.
-func NewRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
+// NewRows makes rows of definitions, with converters for those that have a webhook. since is that of Rows.
+func NewRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api.Converter, since func(release string) bool) (*definitions.Rows, error) {
 	meta, err := definitions.NewMeta(generated.Meta())
 	if err != nil {
 		return nil, err
 	}
-	rows := &definitions.Rows{Meta: meta, Converter: converter}
+	rows := &definitions.Rows{Meta: meta, Converter: converter, Since: since}
 	if deployments := snapshot.Resource("apps", "v1", "deployments"); deployments != nil {
 		rows.Scale = *deployments.Subresource("scale")
 	}
@@ -30,7 +30,7 @@ func NewRows(snapshot *catalog.Snapshot, converter func(spec document.Value) api
 // KindsOfStore are the kinds of the custom resources in a store without a server. Their converters
 // cannot be reached.
 func KindsOfStore(ctx context.Context, s store.Store, snapshot *catalog.Snapshot) (stored.Kinds, error) {
-	rows, err := NewRows(snapshot, func(document.Value) api.Converter { return conversion.Unreachable{} })
+	rows, err := NewRows(snapshot, func(document.Value) api.Converter { return conversion.Unreachable{} }, nil)
 	if err != nil {
 		return nil, err
 	}

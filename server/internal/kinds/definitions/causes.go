@@ -1,9 +1,15 @@
 package definitions
 
-import "github.com/capstan-dev/capstan/internal/document"
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // causes gathers the causes of a definition.
-type causes struct{ document.Causes }
+type causes struct {
+	document.Causes
+	allowed *expression.Allowed // functions of the rules of a definition
+}
 
 // isSet reports whether a member has a value other than null.
 func isSet(v document.Value) bool { return v.Exists() && !v.IsNull() }

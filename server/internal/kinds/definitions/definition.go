@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -38,9 +39,9 @@ type WebhookRules func(webhook, before document.Value) []schema.Cause
 // Validate checks names, versions and their schemas, and that the immutable names stay.
 // Paths are those of 1.25, whose form inside the server differs from the one that is
 // sent. webhook checks the webhook of a conversion.
-func Validate(obj, old document.Value, webhook WebhookRules) []schema.Cause {
-	var c causes
+func Validate(obj, old document.Value, webhook WebhookRules, functions *expression.Functions) []schema.Cause {
 	spec, before := obj.Get("spec"), old.Get("spec")
+	c := causes{allowed: functions.Since(before)}
 	if !old.Exists() {
 		c.definitionName(obj)
 	}

@@ -18,6 +18,8 @@ type Rows struct {
 	Scale api.Subresource // the body of scale, as built-in types have it
 	// Converter makes the converter of a definition that has a webhook, from its spec.
 	Converter func(spec document.Value) api.Converter
+	// Since reports whether the release of the built-in kinds is a named one or a later one; nil for 1.25.
+	Since func(release string) bool
 }
 
 const (
@@ -99,7 +101,7 @@ func rulesOf(text Text, i int) api.Rules {
 		return nil
 	}
 	defer doc.Release()
-	if rules := newRuleset(doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema")); rules != nil {
+	if rules := newRuleset(doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema"), nil); rules != nil {
 		return rules
 	}
 	return nil
@@ -122,9 +124,12 @@ var metadataOfStatus = [][]string{{"metadata", "labels"}, {"metadata", "annotati
 func (r *Rows) subresources(res *api.Resource, subs document.Value) {
 	if isSet(subs.Get("status")) {
 		res.HasStatus = true
-		res.Subresources = append(res.Subresources, api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: subVerbs,
-			Group: res.GV.Group, Version: res.GV.Version,
-			Kind: res.Kind, Keeps: metadataOfStatus})
+		status := api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: subVerbs,
+			Group: res.GV.Group, Version: res.GV.Version, Kind: res.Kind, Keeps: metadataOfStatus}
+		if r.Since != nil && r.Since("1.36") {
+			status.Unowned = [][]string{{"metadata"}}
+		}
+		res.Subresources = append(res.Subresources, status)
 	}
 	if scale := subs.Get("scale"); isSet(scale) {
 		sub := r.Scale

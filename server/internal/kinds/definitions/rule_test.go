@@ -46,7 +46,7 @@ func tenComparisons(fields int) string {
 // types of a schema of 200 fields.
 func BenchmarkRules(b *testing.B) {
 	s := tenComparisons(200)
-	rules := newRuleset(anyTree(b, s))
+	rules := newRuleset(anyTree(b, s), nil)
 	table := meta(b).Compile("shop.example.com", "v1", anyTree(b, s), false)
 	var text strings.Builder
 	for i := range 200 {
@@ -71,7 +71,7 @@ func BenchmarkRules(b *testing.B) {
 		b.ReportAllocs()
 		definition := anyTree(b, s)
 		for b.Loop() {
-			newRuleset(definition)
+			newRuleset(definition, nil)
 		}
 	})
 }
@@ -111,7 +111,7 @@ func FuzzRules(f *testing.F) {
 		if len(c.Causes) > 0 {
 			return
 		}
-		rules := newRuleset(values[0].Get("openAPIV3Schema"))
+		rules := newRuleset(values[0].Get("openAPIV3Schema"), nil)
 		begin = time.Now()
 		for _, was := range [...]document.Value{{}, values[2]} {
 			rules.Check(context.Background(), values[1], was, true)

@@ -54,11 +54,11 @@ const (
 func hasRules(text []byte) bool { return bytes.Contains(text, []byte(`"`+extValidations+`"`)) }
 
 // newRuleset compiles the rules of a schema, whose structure is valid; nil if it has none.
-func newRuleset(s document.Value) *ruleset {
+func newRuleset(s document.Value, allowed *expression.Allowed) *ruleset {
 	if !anyRules(s) {
 		return nil
 	}
-	c := rulesCompiler{types: new(expression.Types)}
+	c := rulesCompiler{types: new(expression.Types), allowed: allowed}
 	return c.part(s, declared(s, true), "object "+selfName)
 }
 
@@ -99,7 +99,8 @@ func anyRulesBelow(s document.Value) bool { return s.Kind() == document.Object &
 
 // rulesCompiler compiles the rules of one schema.
 type rulesCompiler struct {
-	types *expression.Types
+	types   *expression.Types
+	allowed *expression.Allowed // functions of the rules
 }
 
 // part compiles the rules of a part of a schema and of all below it; nil for none. name is
@@ -159,24 +160,24 @@ func (c *rulesCompiler) rules(r *ruleset, rules, s document.Value) {
 				return
 			}
 		}
-		r.rules = append(r.rules, compileRule(*scope, one, s))
+		r.rules = append(r.rules, c.compile(*scope, one, s))
 	}
 }
 
-func compileRule(scope *expression.Scope, one, s document.Value) rule {
+func (c *rulesCompiler) compile(scope *expression.Scope, one, s document.Value) rule {
 	r := rule{scope: scope, text: one.Get("rule").Text(), message: one.Get("message").Text(), reason: one.Get("reason").Text(),
 		optional: one.Get("optionalOldSelf").Bool()}
 	if strings.TrimSpace(r.text) == "" {
 		return r
 	}
 	var err error
-	if r.program, err = scope.Compile(r.text, expression.Condition); err != nil {
+	if r.program, err = c.allowed.Compile(scope, r.text, expression.Condition); err != nil {
 		r.program, r.problem = nil, err.(*expression.Problem)
 		return r
 	}
 	r.transition = r.program.Uses(oldName)
 	if text := one.Get("messageExpression").Text(); text != "" {
-		if r.says, err = scope.Compile(text, expression.Text); err != nil {
+		if r.says, err = c.allowed.Compile(scope, text, expression.Text); err != nil {
 			r.says, r.saysProblem = nil, err.(*expression.Problem)
 		}
 	}

@@ -75,7 +75,7 @@ func (c *causes) definitionSchema(part document.Value, at *fieldPath, hasStatus 
 		structure.complete(s, s, at, at)
 		slices.SortStableFunc(structure.Causes, func(a, b schema.Cause) int { return strings.Compare(a.Field+": "+a.Message, b.Field+": "+b.Message) })
 		if len(structure.Causes) == 0 {
-			rules := newRuleset(s)
+			rules := newRuleset(s, c.allowed)
 			(&valueChecker{causes: &structure, parts: map[document.Value]*schemaPart{}, budget: maxObjectCost}).defaults(s, rules, at, true)
 			if len(structure.Causes) == 0 && rules != nil {
 				j := ruleJudge{schemaCauses: w.Causes, accepted: accepted()}

@@ -9,13 +9,13 @@ import (
 )
 
 // ValidateValidatingAdmissionPolicy checks the expressions of a policy.
-func (Policy) ValidateValidatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
-	return conditions.ValidatingPolicy(obj, old)
+func (p Policy) ValidateValidatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
+	return conditions.ValidatingPolicy(obj, old, p.expressions)
 }
 
 // ValidateMutatingAdmissionPolicy checks the expressions of a policy.
-func (Policy) ValidateMutatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
-	return conditions.MutatingPolicy(obj, old)
+func (p Policy) ValidateMutatingAdmissionPolicy(obj, old document.Value) []schema.Cause {
+	return conditions.MutatingPolicy(obj, old, p.expressions)
 }
 
 // CellParamRef shows the parameters of a binding. A name without a namespace may be in any.

@@ -33,8 +33,8 @@ func (Policy) UpdateCustomResourceDefinition(obj, _ document.Value) {
 }
 
 // ValidateCustomResourceDefinition checks a definition.
-func (Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema.Cause {
-	return definitions.Validate(obj, old, conversionWebhook)
+func (p Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema.Cause {
+	return definitions.Validate(obj, old, conversionWebhook, p.expressions)
 }
 
 // conversionWebhook checks the webhook of a conversion. Unknown versions of reviews are

@@ -62,12 +62,12 @@ func setTemplateGeneration(obj document.Value, n int64) {
 }
 
 // ValidateDaemonSet checks a daemon set.
-func (Policy) ValidateDaemonSet(obj, _ document.Value) []schema.Cause {
+func (p Policy) ValidateDaemonSet(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	template := spec.Get("template")
 	c.selected(spec.Get("selector"), template, "daemonset")
-	c.sharedDisks(template)
+	p.sharedDisks(&c, template, old.At("spec", "template"))
 	c.alwaysRestarts(template, "DaemonSet")
 	strategy := spec.Get("updateStrategy")
 	if !strategy.Get("type").Equals("RollingUpdate") {

@@ -11,10 +11,10 @@ import (
 func (Policy) UpdateDeployment(obj, old document.Value) { countMetadata(obj, old, "annotations") }
 
 // ValidateDeployment checks a deployment.
-func (Policy) ValidateDeployment(obj, _ document.Value) []schema.Cause {
+func (p Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	c.replicated(spec, "deployment")
+	p.replicated(&c, spec, old.Get("spec"), "deployment")
 	strategy := spec.Get("strategy")
 	rolling := strategy.Get("rollingUpdate")
 	if strategy.Get("type").Equals("RollingUpdate") && isSet(rolling) {
@@ -43,14 +43,14 @@ func unaskedTemplate(spec document.Value) []string {
 
 // replicated checks the selector and the template of a kind that keeps a number
 // of equal pods running.
-func (c *causes) replicated(spec document.Value, kind string) {
+func (p Policy) replicated(c *causes, spec, before document.Value, kind string) {
 	template, selector := spec.Get("template"), spec.Get("selector")
 	if !c.selected(selector, template, kind) {
 		c.unselective(selector, template)
 		return
 	}
 	if number(spec.Get("replicas")) > 1 {
-		c.sharedDisks(template)
+		p.sharedDisks(c, template, before.Get("template"))
 	}
 	c.alwaysRestarts(template, "ReplicaSet")
 }

@@ -32,7 +32,7 @@ func (p Policy) ValidateCELDeviceSelector(v document.Value) []schema.Cause {
 		c.InvalidAt(at, v.Get("expression"), "the variables of expressions cannot be declared: "+err.Error())
 		return c.Causes
 	}
-	program, err := scope.Compile(text, expression.ConditionOrUnknown)
+	program, err := p.expressions.Since(document.Value{}).Compile(scope, text, expression.ConditionOrUnknown)
 	problem, _ := err.(*expression.Problem)
 	switch {
 	case problem == nil && p.since("1.32") && program.Cost > selectorCost:
@@ -71,7 +71,7 @@ func newDeviceScope(shared bool) (*expression.Scope, error) {
 	}
 	types := new(expression.Types)
 	types.Declare(profile.MediaTypeWord+".DRADevice", device)
-	return expression.NewScope(types, expression.Variable{Name: "device", Type: device})
+	return expression.NewBindingScope(types, expression.Variable{Name: "device", Type: device})
 }
 
 // UpdateDeviceTaintRule notes when a taint got its effect, unless the sender does.

@@ -36,9 +36,13 @@ func dropTopology(obj document.Value) {
 	}
 }
 
-// ValidateEndpointSlice checks that addresses are of the slice's type.
-func (p Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
+// ValidateEndpointSlice checks that addresses are of the slice's type. From 1.33 on an
+// update is not refused for endpoints that it leaves as they were.
+func (p Policy) ValidateEndpointSlice(obj, old document.Value) []schema.Cause {
 	var c causes
+	if p.since("1.33") && old.Exists() && document.Equal(obj.Get("endpoints"), old.Get("endpoints")) {
+		return c.Causes
+	}
 	if obj.Get("ports").Len() > maxSlicePorts || obj.Get("endpoints").Len() > maxSliceEndpoints {
 		return c.Causes // reported by the schema; other checks would take long
 	}

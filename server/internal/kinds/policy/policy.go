@@ -14,6 +14,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
@@ -28,6 +29,8 @@ type Policy struct {
 	Features func(name string) bool
 	// Edition is the release whose rules they are. Nil: the oldest one.
 	Edition *api.Edition
+
+	expressions *expression.Functions // that new expressions may use; nil: all of them
 }
 
 // on reports whether a feature that is off by default was turned on.
@@ -41,6 +44,15 @@ func (p Policy) now() string { return p.Now().UTC().Format(time.RFC3339) }
 
 // New returns the rules of all kinds.
 func New(now func() time.Time) Policy { return Policy{Now: now} }
+
+// In are the rules of a release, with some features.
+func (p Policy) In(edition *api.Edition, on func(feature string) bool) Policy {
+	p.Edition, p.Features = edition, on
+	if edition.Since("1.26") {
+		p.expressions = expression.FunctionsOf(edition.Since, on("AuthorizeWithSelectors"))
+	}
+	return p
+}
 
 // sameBut reports whether two objects are equal, the named members aside.
 func sameBut(a, b document.Value, mutable ...string) bool {

@@ -6,8 +6,8 @@ import (
 )
 
 // ValidateReplicaSet checks a replica set.
-func (Policy) ValidateReplicaSet(obj, _ document.Value) []schema.Cause {
+func (p Policy) ValidateReplicaSet(obj, old document.Value) []schema.Cause {
 	var c causes
-	c.replicated(obj.Get("spec"), "replica set")
+	p.replicated(&c, obj.Get("spec"), old.Get("spec"), "replica set")
 	return c.Causes
 }

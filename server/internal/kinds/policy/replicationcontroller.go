@@ -26,7 +26,7 @@ func (Policy) DefaultReplicationController(obj document.Value) {
 func (Policy) StatusReplicationController(obj, _ document.Value) { inheritLabels(obj) }
 
 // ValidateReplicationController checks a replication controller.
-func (Policy) ValidateReplicationController(obj, _ document.Value) []schema.Cause {
+func (p Policy) ValidateReplicationController(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	template := spec.Get("template")
@@ -37,7 +37,7 @@ func (Policy) ValidateReplicationController(obj, _ document.Value) []schema.Caus
 		c.notSelected(template, labels)
 	}
 	if number(spec.Get("replicas")) > 1 {
-		c.sharedDisks(template)
+		p.sharedDisks(&c, template, old.At("spec", "template"))
 	}
 	c.alwaysRestarts(template, "ReplicationController")
 	return c.Causes

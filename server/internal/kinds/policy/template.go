@@ -94,11 +94,20 @@ func (c *causes) notSelected(template, labels document.Value) {
 }
 
 // sharedDisks checks that disks that can be attached once for writing are not used by
-// several pods.
-func (c *causes) sharedDisks(template document.Value) {
+// several pods. From 1.28 on a controller that had one keeps all, and the gate turns the
+// check off, which 1.31 lacks.
+func (p Policy) sharedDisks(c *causes, template, before document.Value) {
+	if p.since("1.31") || p.on("SkipReadOnlyValidationGCE") {
+		return
+	}
+	writable := func(disk document.Value) bool { return isSet(disk) && !disk.Get("readOnly").Bool() }
+	for _, volume := range before.At("spec", "volumes").Elements() {
+		if p.since("1.28") && writable(volume.Get("gcePersistentDisk")) {
+			return
+		}
+	}
 	for _, volume := range template.At("spec", "volumes").Elements() {
-		disk := volume.Get("gcePersistentDisk")
-		if isSet(disk) && !disk.Get("readOnly").Bool() {
+		if disk := volume.Get("gcePersistentDisk"); writable(disk) {
 			c.InvalidAt(member(volume, "gcePersistentDisk", "readOnly"), disk.Get("readOnly"),
 				"must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only")
 		}

@@ -13,13 +13,13 @@ import (
 const leastWebhookName = 3
 
 // ValidateMutatingWebhookConfiguration checks the webhooks.
-func (Policy) ValidateMutatingWebhookConfiguration(obj, old document.Value) []schema.Cause {
-	return webhookConfiguration(obj, old)
+func (p Policy) ValidateMutatingWebhookConfiguration(obj, old document.Value) []schema.Cause {
+	return p.webhookConfiguration(obj, old)
 }
 
 // ValidateValidatingWebhookConfiguration checks the webhooks.
-func (Policy) ValidateValidatingWebhookConfiguration(obj, old document.Value) []schema.Cause {
-	return webhookConfiguration(obj, old)
+func (p Policy) ValidateValidatingWebhookConfiguration(obj, old document.Value) []schema.Cause {
+	return p.webhookConfiguration(obj, old)
 }
 
 // UpdateMutatingWebhookConfiguration counts empty authorities.
@@ -59,8 +59,9 @@ func ownsAuthorities(obj document.Value, webhook string) bool {
 	return false
 }
 
-func webhookConfiguration(obj, old document.Value) []schema.Cause {
+func (p Policy) webhookConfiguration(obj, old document.Value) []schema.Cause {
 	var c causes
+	allowed := p.expressions.Since(old.Get("webhooks"))
 	hooks, before := obj.Get("webhooks"), old.Get("webhooks")
 	// Values accepted by another release stay acceptable.
 	strict := !old.Exists() || knownReviews(before)
@@ -82,7 +83,7 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 		c.reviewVersions(hook.Get("admissionReviewVersions"), strict)
 		c.webhookClient(hook, "clientConfig")
 		if !same {
-			c.Causes = append(c.Causes, conditions.MatchConditions(hook.Get("matchConditions"))...)
+			c.Causes = append(c.Causes, conditions.MatchConditions(hook.Get("matchConditions"), allowed)...)
 		}
 	}
 	return c.Causes
