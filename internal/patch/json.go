@@ -68,8 +68,8 @@ func applyJSON(current, patch []byte, limits document.Limits, most int, newer bo
 type target struct {
 	root   *node
 	newer  bool // as in 1.35
-	copied int // bytes, by the operations so far
-	steps  int // of the operations so far
+	copied int  // bytes, by the operations so far
+	steps  int  // of the operations so far
 }
 
 var errTooMuch = errors.New("the patch takes too many steps")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// besideBound is how often the slowest writes may take as long beside a client that lists as without it.
+// besideBound is how often the slowest writes may take as long while a client lists as without it.
 const besideBound = 2.0
 
 // TestWritesBesideLists measures how long writes take while another client lists 100,000 pods over and over, each

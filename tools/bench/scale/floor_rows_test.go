@@ -96,7 +96,7 @@ func TestFloor(t *testing.T) {
 	rounds, n := 3, 2000
 	_, _ = fmt.Sscan(os.Getenv("ROUNDS"), &rounds)
 	_, _ = fmt.Sscan(os.Getenv("OPERATIONS"), &n)
-	n -= n % 100 // whole numbers of objects for each selector
+	n -= n % 100                     // whole numbers of objects for each selector
 	ratios := map[string][]float64{} // by setting and row
 	var names []string
 	for round := range rounds {

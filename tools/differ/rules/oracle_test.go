@@ -93,7 +93,7 @@ func judge(t *testing.T, s any) []string {
 		t.Fatal(err)
 	}
 	want := theirCauses(validation.ValidateCustomResourceDefinition(context.Background(), &internal))
-	got := ourCauses(definitions.Validate(tree(t, text), document.Value{}, nil))
+	got := ourCauses(definitions.Validate(tree(t, text), document.Value{}, nil, nil))
 	if !slices.Equal(got, want) {
 		schema, _ := json.Marshal(s)
 		t.Errorf("%s\n has  %s\n want %s", schema, strings.Join(got, "\n      "), strings.Join(want, "\n      "))

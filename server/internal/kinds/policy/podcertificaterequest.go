@@ -63,11 +63,13 @@ func (p Policy) requestedKey(c *causes, spec document.Value) {
 		}
 		return
 	}
-	for name, part := range map[string][]byte{"pkixPublicKey": public, "proofOfPossession": proof} {
-		if len(part) > maxRequestPart {
-			c.TooLong(member(spec, name), maxRequestPart)
-			return
-		}
+	switch {
+	case len(public) > maxRequestPart:
+		c.TooLong(member(spec, "pkixPublicKey"), maxRequestPart)
+		return
+	case len(proof) > maxRequestPart:
+		c.TooLong(member(spec, "proofOfPossession"), maxRequestPart)
+		return
 	}
 	key, wrong := signing.PublicKey(public)
 	if wrong != nil {
