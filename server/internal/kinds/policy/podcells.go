@@ -11,31 +11,68 @@ import (
 // the state of the running ones. The three cells below read no more than they need: lists
 // of pods are long.
 
-// atInit finds the first unfinished init container, and its index. There is none when the
-// pod's other containers may run.
-func atInit(status document.Value) (int, document.Value) {
+// initProgress is how far the init containers of a pod are. Those that always restart go on beside the others, from 1.28 on.
+type initProgress struct {
+	index     int            // of the first container that is neither finished nor goes on
+	container document.Value // nothing when there is none
+	over      bool           // the pod's other containers may run
+}
+
+// initProgress finds how far the init containers of a pod are.
+func (p Policy) initProgress(pod document.Value) initProgress {
+	status := pod.Get("status")
 	for i, container := range status.Get("initContainerStatuses").Elements() {
 		terminated := container.At("state", "terminated")
-		if !isSet(terminated) || number(terminated.Get("exitCode")) != 0 {
-			return i, container
+		finished := isSet(terminated) && number(terminated.Get("exitCode")) == 0
+		if !finished && !(container.Get("started").Bool() && p.goesOn(pod, container)) {
+			return initProgress{i, container, p.since("1.28") && hasCondition(status, "Initialized")}
 		}
 	}
-	return 0, document.Value{}
+	return initProgress{over: true}
+}
+
+// goesOn reports whether the init container with a status always restarts.
+func (p Policy) goesOn(pod, container document.Value) bool {
+	return p.since("1.28") && alwaysRestarts(pod.At("spec", "initContainers").ElementBy("name", container.Get("name").Text()))
+}
+
+func alwaysRestarts(container document.Value) bool {
+	return container.Get("restartPolicy").Equals("Always")
 }
 
 // CellPodStatus is the phase, or a more specific reason.
-func (Policy) CellPodStatus(obj document.Value) any {
+func (p Policy) CellPodStatus(obj document.Value) any {
 	status := obj.Get("status")
-	if isSet(obj.At("metadata", "deletionTimestamp")) {
+	if phase := status.Get("phase"); isSet(obj.At("metadata", "deletionTimestamp")) {
 		if status.Get("reason").Equals("NodeLost") {
 			return "Unknown"
 		}
-		return "Terminating"
+		if !p.since("1.31") || !phase.Equals("Succeeded") && !phase.Equals("Failed") {
+			return "Terminating"
+		}
 	}
-	if i, container := atInit(status); container.Exists() {
-		return initReason(container, i, obj)
+	init, word := p.initProgress(obj), ""
+	if init.container.Exists() {
+		word = initReason(init.container, init.index, obj)
+	} else {
+		word = p.podReason(status)
 	}
-	return containersReason(status)
+	if init.over {
+		return p.containersReason(status, word)
+	}
+	return word
+}
+
+// podReason is the reason of a pod, else its phase.
+func (p Policy) podReason(status document.Value) string {
+	const gated = "SchedulingGated"
+	if p.since("1.26") && status.Get("conditions").ElementBy("type", "PodScheduled").Get("reason").Equals(gated) {
+		return gated
+	}
+	if word := statusWord(status.Get("reason")); word != "" {
+		return word
+	}
+	return statusWord(status.Get("phase"))
 }
 
 // initReason is the progress of a pod's init containers; container is the running one.
@@ -52,30 +89,38 @@ func initReason(container document.Value, i int, pod document.Value) string {
 
 // containersReason is the reason of the first container that has one, else that
 // of the pod.
-func containersReason(status document.Value) string {
-	word, running := "", false
+func (p Policy) containersReason(status document.Value, ofPod string) string {
+	word, failure, running := "", "", false
 	for _, container := range status.Get("containerStatuses").Elements() {
 		state := container.Get("state")
 		reason, terminated := state.At("waiting", "reason"), state.Get("terminated")
+		end := ""
+		if isEmpty(reason) && isSet(terminated) {
+			end = endReason(terminated)
+			if failure == "" && number(terminated.Get("exitCode")) != 0 {
+				failure = end
+			}
+		}
 		switch {
 		case isReady(container):
 			running = true
 		case word != "":
 		case !isEmpty(reason):
 			word = reason.Text()
-		case isSet(terminated):
-			word = endReason(terminated)
+		default:
+			word = end
 		}
 	}
 	if word == "" {
-		if word = statusWord(status.Get("reason")); word == "" {
-			word = statusWord(status.Get("phase"))
-		}
+		word = ofPod
 	}
-	if word == "Completed" && running {
-		if hasCondition(status, "Ready") {
-			return "Running"
-		}
+	switch {
+	case word != "Completed":
+	case running && hasCondition(status, "Ready"):
+		return "Running"
+	case failure != "" && p.since("1.35"):
+		return failure
+	case running:
 		return "NotReady"
 	}
 	return word
@@ -115,16 +160,32 @@ func hasCondition(status document.Value, kind string) bool {
 }
 
 // CellPodReady shows how many containers are ready: "1/2".
-func (Policy) CellPodReady(obj document.Value) any {
-	status, ready := obj.Get("status"), 0
-	if _, container := atInit(status); !container.Exists() {
+func (p Policy) CellPodReady(obj document.Value) any {
+	status, init := obj.Get("status"), p.initProgress(obj)
+	ready, all := 0, obj.At("spec", "containers").Len()
+	if p.since("1.28") {
+		for _, container := range obj.At("spec", "initContainers").Elements() {
+			if alwaysRestarts(container) {
+				all++
+			}
+		}
+		for i, container := range status.Get("initContainerStatuses").Elements() {
+			if init.container.Exists() && i >= init.index {
+				break
+			}
+			if !isSet(container.At("state", "terminated")) && container.Get("ready").Bool() && p.goesOn(obj, container) {
+				ready++
+			}
+		}
+	}
+	if init.over {
 		for _, container := range status.Get("containerStatuses").Elements() {
 			if isReady(container) {
 				ready++
 			}
 		}
 	}
-	return ofAll(ready, obj.At("spec", "containers").Len())
+	return ofAll(ready, all)
 }
 
 // ofAll is "ready/all".
@@ -137,9 +198,9 @@ func ofAll(part, all int) string {
 }
 
 // CellPodRestarts shows the number and the time of the last restart of containers: "5 (3m
-// ago)". While init containers run only they count.
-func (Policy) CellPodRestarts(obj document.Value) any {
-	status := obj.Get("status")
+// ago)". While init containers run only they count, afterwards those that go on.
+func (p Policy) CellPodRestarts(obj document.Value) any {
+	status, init := obj.Get("status"), p.initProgress(obj)
 	restarts, last := int64(0), document.Value{}
 	count := func(container document.Value) {
 		restarts += number(container.Get("restartCount"))
@@ -148,15 +209,15 @@ func (Policy) CellPodRestarts(obj document.Value) any {
 			last = end
 		}
 	}
-	at, container := atInit(status)
 	for i, early := range status.Get("initContainerStatuses").Elements() {
-		if container.Exists() && i > at {
+		if init.container.Exists() && i > init.index {
 			break
 		}
-		count(early)
+		if !init.over || p.goesOn(obj, early) {
+			count(early)
+		}
 	}
-	if !container.Exists() {
-		restarts = 0
+	if init.over {
 		for _, container := range status.Get("containerStatuses").Elements() {
 			count(container)
 		}
