@@ -32,7 +32,8 @@ func TestReleaseAgents(t *testing.T) {
 		slice         = `{"metadata":{"name":"NODE"},"spec":{"driver":"d.example.com","nodeName":"NODE","pool":{"name":"p","resourceSliceCount":1}}}`
 		none          = "no relationship found between node 'a' and this object"
 	)
-	ids := map[string]string{}
+	block, _ := pem.Decode(signingRequest(t, ""))
+	ids := map[string]string{"CSR": base64.StdEncoding.EncodeToString(block.Bytes)}
 	for name, of := range map[string][2]string{"NODEUID": {"/api/v1/nodes", `{"metadata":{"name":"a"}}`}, "ACCOUNTUID": {core + "serviceaccounts", `{"metadata":{"name":"sa"}}`},
 		"OTHERUID": {"/api/v1/nodes", `{"metadata":{"name":"b"}}`}} {
 		ids[name], _ = h.Create(of[0], of[1]).Field(t, "metadata.uid").(string)
@@ -48,7 +49,7 @@ func TestReleaseAgents(t *testing.T) {
 	}
 	h.Create(slices, strings.ReplaceAll(slice, "NODE", "b"))
 	request := func(changes ...string) string {
-		text := `{"metadata":{"generateName":"r-"},"spec":{"signerName":"example.com/s","podName":"p","podUID":"PODUID","serviceAccountName":"sa","serviceAccountUID":"ACCOUNTUID","nodeName":"a","nodeUID":"NODEUID","maxExpirationSeconds":86400,"stubPKCS10Request":"eA=="}}`
+		text := `{"metadata":{"generateName":"r-"},"spec":{"signerName":"example.com/s","podName":"p","podUID":"PODUID","serviceAccountName":"sa","serviceAccountUID":"ACCOUNTUID","nodeName":"a","nodeUID":"NODEUID","maxExpirationSeconds":86400,"stubPKCS10Request":"CSR"}}`
 		text = strings.NewReplacer(changes...).Replace(text)
 		for name, id := range ids {
 			text = strings.ReplaceAll(text, `"`+name+`"`, `"`+id+`"`)
