@@ -11,7 +11,7 @@ import (
 )
 
 // TestReleasePodCells: a table of pods shows what the release knows of gates, of init containers that always
-// restart, of ended pods that are deleted, and of failures beside a completed container.
+// restart, of ended pods that are deleted, and of failures next to a completed container.
 func TestReleasePodCells(t *testing.T) {
 	const (
 		sidecar = `"initContainers":[{"name":"s","image":"i","restartPolicy":"Always"},{"name":"a","image":"i"}],`

@@ -11,7 +11,7 @@ import (
 // the state of the running ones. The three cells below read no more than they need: lists
 // of pods are long.
 
-// initProgress is how far the init containers of a pod are. Those that always restart go on beside the others, from 1.28 on.
+// initProgress is how far the init containers of a pod are. Those that always restart go on while the others run, from 1.28 on.
 type initProgress struct {
 	index     int            // of the first container that is neither finished nor goes on
 	container document.Value // nothing when there is none
