@@ -1,11 +1,10 @@
 package expression
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/checker"
-	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/interpreter"
 )
 
@@ -22,15 +21,11 @@ var theBase = sync.OnceValues(func() (*base, error) { return newBase() })
 
 // newBase makes a base with further options.
 func newBase(further ...cel.EnvOption) (*base, error) {
-	env, err := cel.NewEnv(append(further,
-		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),
-		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(),
+	newest := func(string) bool { return true }
+	env, err := cel.NewEnv(slices.Concat(further, languageOf(newest), []cel.EnvOption{
 		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals()),
-		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions(),
-		cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
-		cel.Lib(library{functions: []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(),
-			addressFunctions(), formatFunctions(), versionFunctions(), rightsFunctions(), patchFunctions()}}),
-	)...)
+		cel.Lib(library{functions: append(functionsOf(newest, true), patchFunctions())}),
+	})...)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -117,6 +118,29 @@ type Reviewer interface {
 // is reports whether the write is to an object itself, of that type.
 func (r *Request) is(group, plural string) bool {
 	return r.Subresource == "" && r.Resource.Plural == plural && r.Resource.GV.Group == group
+}
+
+// OnlyCollected reports whether an update changes nothing but what the garbage collector
+// does: owners and finalizers.
+func (r *Request) OnlyCollected() bool {
+	return r.Old.Exists() && sameBut(r.Object, r.Old, "metadata") &&
+		sameBut(r.Object.Get("metadata"), r.Old.Get("metadata"), "ownerReferences", "finalizers", "managedFields", "selfLink", "resourceVersion")
+}
+
+// sameBut reports whether two objects have equal members, except for some.
+func sameBut(a, b document.Value, except ...string) bool {
+	within := func(a, b document.Value) bool {
+		for name, v := range a.Members() {
+			if slices.Contains(except, name) {
+				continue
+			}
+			if other := b.Get(name); !other.Exists() || !document.Equal(v, other) {
+				return false
+			}
+		}
+		return true
+	}
+	return within(a, b) && within(b, a)
 }
 
 // none stands for missing webhooks, policies or quotas.

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -80,7 +81,7 @@ func (g *Guard) mayUseSigner(ctx context.Context, r *Request, verb, signer strin
 // attest requires the permission to speak for the signer that a bundle of trusted certificates names.
 func (g *Guard) attest(ctx context.Context, r *Request) error {
 	signer := r.Object.At("spec", "signerName").Text()
-	if !r.is(certificatesGroup, "clustertrustbundles") || r.Operation == Delete || r.User == nil || signer == "" || r.Operation == Update && onlyCollected(r) {
+	if !r.is(certificatesGroup, "clustertrustbundles") || r.Operation == Delete || r.User == nil || signer == "" || r.OnlyCollected() {
 		return nil
 	}
 	allowed, err := g.mayUseSigner(ctx, r, "attest", signer)
@@ -90,10 +91,13 @@ func (g *Guard) attest(ctx context.Context, r *Request) error {
 	return err
 }
 
-// onlyCollected reports whether an update changes no more than collectors of garbage do.
-func onlyCollected(r *Request) bool {
-	return len(changedMembers(r.Object, r.Old, "metadata"))+
-		len(changedMembers(r.Object.Get("metadata"), r.Old.Get("metadata"), "ownerReferences", "finalizers", "managedFields")) == 0
+// signingRequest is the PKCS#10 request in a request for a certificate.
+func signingRequest(obj document.Value) (*x509.CertificateRequest, error) {
+	data, err := base64.StdEncoding.DecodeString(obj.At("spec", "request").Text())
+	if err != nil {
+		return nil, err
+	}
+	return signing.ParseRequest(data)
 }
 
 // restrictSubject refuses client certificates for the group that may do everything, since
@@ -102,11 +106,7 @@ func (g *Guard) restrictSubject(_ context.Context, r *Request) error {
 	if r.Operation != Create || !r.isSigning() || !r.Object.At("spec", "signerName").Equals(signing.ClientSigner) {
 		return nil
 	}
-	data, err := base64.StdEncoding.DecodeString(r.Object.At("spec", "request").Text())
-	if err != nil {
-		return r.forbidf("failed to parse CSR: %v", err)
-	}
-	request, err := signing.ParseRequest(data)
+	request, err := signingRequest(r.Object)
 	if err != nil {
 		return r.forbidf("failed to parse CSR: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // The status of a claim on devices has several authors. What a scheduler writes takes a right on resourceclaims/binding in all namespaces, what a
@@ -85,21 +86,19 @@ func (g *Guard) refused(ctx context.Context, r *Request, right Right) string {
 
 // changedDrivers are the drivers of the devices in which two lists differ, in the order of their names.
 func changedDrivers(now, before document.Value) []string {
-	key := func(d document.Value) [4]string {
-		return [4]string{d.Get("driver").Text(), d.Get("pool").Text(), d.Get("device").Text(), d.Get("shareID").Text()}
-	}
-	gone, changed := map[[4]string]document.Value{}, map[string]bool{}
+	gone, changed := map[kinds.Device]document.Value{}, map[string]bool{}
 	for _, d := range before.Elements() {
-		gone[key(d)] = d
+		gone[kinds.DeviceOf(d)] = d
 	}
 	for _, d := range now.Elements() {
-		if was, known := gone[key(d)]; !known || !document.Equal(was, d) {
-			changed[d.Get("driver").Text()] = true
+		device := kinds.DeviceOf(d)
+		if was, known := gone[device]; !known || !document.Equal(was, d) {
+			changed[device.Driver()] = true
 		}
-		delete(gone, key(d))
+		delete(gone, device)
 	}
-	for k := range gone {
-		changed[k[0]] = true
+	for device := range gone {
+		changed[device.Driver()] = true
 	}
 	return slices.Sorted(maps.Keys(changed))
 }

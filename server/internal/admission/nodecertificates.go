@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"encoding/base64"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/signing"
@@ -15,11 +14,7 @@ func (w *nodeWrite) ownCertificate() error {
 		!signer.Equals(signing.NodeServingSigner) && !signer.Equals(signing.NodeClientSigner) {
 		return nil
 	}
-	data, err := base64.StdEncoding.DecodeString(w.Object.At("spec", "request").Text())
-	if err != nil {
-		return w.forbidf("unable to parse csr: %v", err)
-	}
-	request, err := signing.ParseRequest(data)
+	request, err := signingRequest(w.Object)
 	if err != nil {
 		return w.forbidf("unable to parse csr: %v", err)
 	}

@@ -57,6 +57,17 @@ func DeviceClaimsOf(pod document.Value, visit func(name string)) {
 	}
 }
 
+// Device identifies an allocated device by its driver, its pool and its name, and by the share of it that was allocated.
+type Device [4]string
+
+// DeviceOf is the device of a result of an allocation, or of a driver's report.
+func DeviceOf(v document.Value) Device {
+	return Device{v.Get("driver").Text(), v.Get("pool").Text(), v.Get("device").Text(), v.Get("shareID").Text()}
+}
+
+// Driver is the name of the driver.
+func (d Device) Driver() string { return d[0] }
+
 // NamesOfVolume visits the names in a volume of a pod, without the claim of an ephemeral one.
 func NamesOfVolume(volume document.Value, visit func(kind NamedKind, name string)) {
 	named(visit).volume(volume)

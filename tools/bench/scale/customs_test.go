@@ -154,9 +154,8 @@ func (s *instance) defineWide(plural, name string, set int) *kind {
 func (s *instance) compare(t *testing.T, pair [2]*kind, all []operation) {
 	rounds := 9
 	_, _ = fmt.Sscan(os.Getenv("ROUNDS"), &rounds)
-	rows := strings.FieldsFunc(os.Getenv("ROWS"), func(r rune) bool { return r == ',' })
 	for _, op := range all {
-		if len(rows) > 0 && op.name != "create" && !slices.Contains(rows, op.name) {
+		if op.name != "create" && !chosen("ROWS", op.name) {
 			continue
 		}
 		var costs [2][]time.Duration

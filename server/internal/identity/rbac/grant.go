@@ -66,7 +66,7 @@ func (p *Policy) mayDefine(ctx context.Context, authorizer authz.Authorizer, r *
 	if r.Operation == admission.Update {
 		name = r.Object.At("metadata", "name").Text()
 	}
-	if may(ctx, authorizer, r, "escalate", r.Resource.Plural, name) || onlyKept(r) {
+	if may(ctx, authorizer, r, "escalate", r.Resource.Plural, name) || r.OnlyCollected() {
 		return nil
 	}
 	if err := p.confirm(r, readRules(r.Object)); err != nil {
@@ -88,7 +88,7 @@ func aggregates(role document.Value) bool {
 func (p *Policy) mayBind(ctx context.Context, authorizer authz.Authorizer, r *admission.Request) error {
 	ref := readBinding(r.Object, r.Namespace).ref
 	plural := map[string]string{"Role": "roles", "ClusterRole": "clusterroles"}[ref.kind]
-	if plural == "" || onlyKept(r) || may(ctx, authorizer, r, "bind", plural, ref.name) {
+	if plural == "" || r.OnlyCollected() || may(ctx, authorizer, r, "bind", plural, ref.name) {
 		return nil // another kind is refused later
 	}
 	rules, ok := p.rulesAt(ref)
@@ -128,30 +128,4 @@ func (p *Policy) confirm(r *admission.Request, rules []rule) error {
 		text += fmt.Sprintf("; resolution errors: [%v]", failed)
 	}
 	return errors.New(text)
-}
-
-// onlyKept reports whether an update changes nothing but what the garbage collector
-// does: owners and finalizers.
-func onlyKept(r *admission.Request) bool {
-	if !r.Old.Exists() {
-		return false
-	}
-	return sameBut(r.Object, r.Old, "metadata") &&
-		sameBut(r.Object.Get("metadata"), r.Old.Get("metadata"), "ownerReferences", "finalizers", "managedFields", "selfLink", "resourceVersion")
-}
-
-// sameBut reports whether two objects have equal members, except for some.
-func sameBut(a, b document.Value, except ...string) bool {
-	within := func(a, b document.Value) bool {
-		for name, v := range a.Members() {
-			if slices.Contains(except, name) {
-				continue
-			}
-			if other := b.Get(name); !other.Exists() || !document.Equal(v, other) {
-				return false
-			}
-		}
-		return true
-	}
-	return within(a, b) && within(b, a)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/kinds"
 )
 
 // adminAccess is the label of namespaces in which claims may watch over devices that others use.
@@ -75,18 +76,15 @@ func (p Policy) StatusResourceClaim(obj, old document.Value) {
 
 // dropFreed drops what drivers have reported about devices that are not allocated any longer, so that a scheduler need not know of it.
 func dropFreed(status, old document.Value) {
-	key := func(d document.Value) [4]string {
-		return [4]string{d.Get("driver").Text(), d.Get("pool").Text(), d.Get("device").Text(), d.Get("shareID").Text()}
-	}
-	freed := map[[4]string]bool{}
+	freed := map[kinds.Device]bool{}
 	for _, d := range old.At("allocation", "devices", "results").Elements() {
-		freed[key(d)] = true
+		freed[kinds.DeviceOf(d)] = true
 	}
 	for _, d := range status.At("allocation", "devices", "results").Elements() {
-		delete(freed, key(d))
+		delete(freed, kinds.DeviceOf(d))
 	}
 	devices := status.Get("devices")
-	devices.RemoveFunc(func(d document.Value) bool { return freed[key(d)] })
+	devices.RemoveFunc(func(d document.Value) bool { return freed[kinds.DeviceOf(d)] })
 	if devices.Exists() && devices.Len() == 0 {
 		status.Remove("devices")
 	}

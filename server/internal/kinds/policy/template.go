@@ -101,9 +101,11 @@ func (p Policy) sharedDisks(c *causes, template, before document.Value) {
 		return
 	}
 	writable := func(disk document.Value) bool { return isSet(disk) && !disk.Get("readOnly").Bool() }
-	for _, volume := range before.At("spec", "volumes").Elements() {
-		if p.since("1.28") && writable(volume.Get("gcePersistentDisk")) {
-			return
+	if p.since("1.28") {
+		for _, volume := range before.At("spec", "volumes").Elements() {
+			if writable(volume.Get("gcePersistentDisk")) {
+				return
+			}
 		}
 	}
 	for _, volume := range template.At("spec", "volumes").Elements() {
