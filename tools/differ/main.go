@@ -152,7 +152,7 @@ func (c *common) runner(ctx context.Context, acc *report.Accepted) (*exec.Runner
 	if err != nil {
 		return nil, err
 	}
-	return exec.NewRunner(want, got, compare.Options{Messages: c.messages, Diverges: acc.Diverges}), nil
+	return exec.NewRunner(want, got, compare.Options{Messages: c.messages, Diverges: acc.Diverges, RefusedDiverges: acc.RefusedDiverges}), nil
 }
 
 func cmdReplay(ctx context.Context, args []string) (bool, error) {
@@ -221,7 +221,7 @@ func cmdRecorded(ctx context.Context, args []string) (bool, error) {
 	}
 	col := report.NewCollection(acc)
 	each(*workers, len(rec.Scenarios), func(i int) {
-		sc, out, err := rec.Against(ctx, got, compare.Options{Messages: c.messages, Diverges: acc.Diverges}, i)
+		sc, out, err := rec.Against(ctx, got, compare.Options{Messages: c.messages, Diverges: acc.Diverges, RefusedDiverges: acc.RefusedDiverges}, i)
 		if err != nil {
 			col.Fail(sc.Name, err)
 			return

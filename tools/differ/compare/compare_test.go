@@ -181,8 +181,11 @@ func TestADecisionCanPartAnObject(t *testing.T) {
 		status   int // of the delete
 		diverges func(*scenario.Step, []Diff) bool
 		said     int
-	}{{"no decision", 200, nil, 2}, {"a decision", 200, deletes, 0}, {"a decision about a write that nobody made", 409, deletes, 2}} {
-		s := NewSession("ns", Options{Diverges: x.diverges})
+		refused  func(*scenario.Step) bool
+	}{{"no decision", 200, nil, 2, nil}, {"a decision", 200, deletes, 0, nil}, {"a decision about a write that nobody made", 409, deletes, 2, nil},
+		{"a decision about a refused write", 409, nil, 0, func(st *scenario.Step) bool { return deletes(st, nil) }},
+		{"a decision about a refused write that was made", 200, nil, 2, func(st *scenario.Step) bool { return deletes(st, nil) }}} {
+		s := NewSession("ns", Options{Diverges: x.diverges, RefusedDiverges: x.refused})
 		if d := s.Step(0, remove, answer(t, x.status, done), answer(t, x.status, done)); len(d) != 0 {
 			t.Errorf("%s: %v", x.name, d)
 		}

@@ -53,6 +53,8 @@ type Options struct {
 	// Diverges reports whether a write that both sides accepted is known to leave its
 	// object in different states; it may be nil.
 	Diverges func(*scenario.Step, []Diff) bool
+	// RefusedDiverges reports the same of a write that both sides refused; it may be nil.
+	RefusedDiverges func(*scenario.Step) bool
 }
 
 var (

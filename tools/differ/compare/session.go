@@ -32,11 +32,12 @@ type Session struct {
 	lost      lost                       // objects about which nothing more is reported
 	said      map[string]map[string]bool // differences already reported, by object
 	diverges  func(*scenario.Step, []Diff) bool
+	refused   func(*scenario.Step) bool // Options.RefusedDiverges
 }
 
 // NewSession begins a scenario.
 func NewSession(ns string, o Options) *Session {
-	s := &Session{want: newNormalizer(ns, o), got: newNormalizer(ns, o), ns: ns, lost: lost{}, said: map[string]map[string]bool{}, diverges: o.Diverges}
+	s := &Session{want: newNormalizer(ns, o), got: newNormalizer(ns, o), ns: ns, lost: lost{}, said: map[string]map[string]bool{}, diverges: o.Diverges, refused: o.RefusedDiverges}
 	if !o.Recorded.IsZero() {
 		s.want.now = func() time.Time { return o.Recorded }
 	}
@@ -88,9 +89,8 @@ func (s *Session) Step(i int, st *scenario.Step, want, got *Answer) []Diff {
 }
 
 // partsWays reports whether a write leaves its object in different states: one side
-// accepted it, or by a decision both did with different results. A delete of a collection
-// may have deleted some objects before it failed. Of writes that both refused, decisions
-// about the request count, not those about differences.
+// accepted it, or by a decision both did, or refused it, with different results. A delete of
+// a collection may have deleted some objects before it failed.
 func (s *Session) partsWays(st *scenario.Step, want, got *Answer, diffs []Diff) bool {
 	if st.Method == "GET" || st.Method == "HEAD" {
 		return false
@@ -98,8 +98,8 @@ func (s *Session) partsWays(st *scenario.Step, want, got *Answer, diffs []Diff) 
 	if TargetOf(st).Verb == "DELETECOLLECTION" && want.Status != got.Status {
 		return true
 	}
-	if !success(want) {
-		diffs = nil
+	if !success(want) && !success(got) {
+		return s.refused != nil && s.refused(st)
 	}
 	return success(want) != success(got) || s.diverges != nil && s.diverges(st, diffs)
 }

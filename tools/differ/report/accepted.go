@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"sync/atomic"
 
 	"sigs.k8s.io/yaml"
@@ -24,6 +25,7 @@ type Rule struct {
 	Sent     string `json:"sent,omitempty"`    // regular expression on its body
 	NotSent  string `json:"notSent,omitempty"` // regular expression that its body must not match
 	Diverges bool   `json:"diverges,omitempty"`
+	Refused  bool   `json:"refused,omitempty"` // the request leaves different states although both sides refuse it
 
 	match, request, got, path, accept, sent, notSent *regexp.Regexp
 
@@ -52,7 +54,7 @@ func LoadAccepted(file string) (*Accepted, error) {
 		if r.Reason == "" {
 			return nil, fmt.Errorf("%s: rule %q has no reason", file, r.Match)
 		}
-		if (r.Match == "") != (r.Request != "" && r.Diverges) {
+		if (r.Match == "") != (r.Request != "" && (r.Diverges || r.Refused)) {
 			return nil, fmt.Errorf("%s: the rule of %q has neither a signature nor a request that diverges, or both", file, r.Reason)
 		}
 		for _, x := range []struct {
@@ -86,12 +88,11 @@ func (a *Accepted) Diverges(st *scenario.Step, diffs []compare.Diff) bool {
 	if a == nil {
 		return false
 	}
-	t := compare.TargetOf(st)
 	for _, r := range a.Rules {
 		switch {
 		case !r.Diverges:
 		case r.Match == "":
-			if r.request.MatchString(t.Verb+" "+t.Resource) && r.about(st) {
+			if r.asked(st) {
 				return true
 			}
 		default:
@@ -103,6 +104,18 @@ func (a *Accepted) Diverges(st *scenario.Step, diffs []compare.Diff) bool {
 		}
 	}
 	return false
+}
+
+// RefusedDiverges reports whether by a rule a write that both sides refuse leaves its object
+// in different states.
+func (a *Accepted) RefusedDiverges(st *scenario.Step) bool {
+	return a != nil && slices.ContainsFunc(a.Rules, func(r *Rule) bool { return r.Refused && r.asked(st) })
+}
+
+// asked reports whether a rule about requests is about such a one.
+func (r *Rule) asked(st *scenario.Step) bool {
+	t := compare.TargetOf(st)
+	return r.request.MatchString(t.Verb+" "+t.Resource) && r.about(st)
 }
 
 func (r *Rule) accepts(d compare.Diff, st *scenario.Step) bool {

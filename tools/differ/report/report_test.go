@@ -141,6 +141,7 @@ func TestRulesThatDiverge(t *testing.T) {
 - {request: '^DELETE', path: 'dryRun=All', sent: '.', notSent: 'dryRun', diverges: true, reason: r1}
 - {match: 'resourceVersion$', diverges: true, reason: r2}
 - {match: 'status 406', accept: '\*', reason: r3}
+- {request: '^POST nodes', sent: 'Bogus', refused: true, reason: r4}
 `
 	if err := os.WriteFile(f, []byte(rules), 0o644); err != nil {
 		t.Fatal(err)
@@ -174,6 +175,14 @@ func TestRulesThatDiverge(t *testing.T) {
 		}
 		if r := a.Reason(d, x.st); r != x.reason {
 			t.Errorf("%s %s %q: reason %q, want %q", x.st.Method, x.st.Path, x.sig, r, x.reason)
+		}
+	}
+	for _, x := range []struct {
+		st      *scenario.Step
+		refused bool
+	}{{step("POST", "", map[string]any{"a": "Bogus"}), true}, {step("POST", "", options), false}, {step("DELETE", "a?dryRun=All", options), false}} {
+		if got := a.RefusedDiverges(x.st); got != x.refused {
+			t.Errorf("%s %s, refused by both: diverges %v", x.st.Method, x.st.Path, got)
 		}
 	}
 	for _, bad := range []string{"{request: x, reason: r}", "{match: x, request: x, diverges: true, reason: r}", "{reason: r}"} {
