@@ -37,7 +37,8 @@ type Session struct {
 
 // NewSession begins a scenario.
 func NewSession(ns string, o Options) *Session {
-	s := &Session{want: newNormalizer(ns, o), got: newNormalizer(ns, o), ns: ns, lost: lost{}, said: map[string]map[string]bool{}, diverges: o.Diverges, refused: o.RefusedDiverges}
+	s := &Session{want: newNormalizer(ns, o), got: newNormalizer(ns, o), ns: ns, lost: lost{}, said: map[string]map[string]bool{},
+		diverges: o.Diverges, refused: o.RefusedDiverges}
 	if !o.Recorded.IsZero() {
 		s.want.now = func() time.Time { return o.Recorded }
 	}
