@@ -95,7 +95,7 @@ func (v *validation) ordered(checks []api.Check) []schema.Cause {
 	var created, state []schema.Cause // broken rules
 	if len(v.rules) > 0 {
 		if slices.Contains(checks, api.CheckCreated) {
-			created = v.brokenRules(document.Value{})
+			created = namedBy(v.rules, v.brokenRules(document.Value{})) // the old object may excuse some
 		}
 		if lastObject >= 0 {
 			state = v.brokenRules(v.obj)
@@ -163,6 +163,16 @@ func (v *validation) forgiveMetadata() {
 			*part.now = stillWrong(*part.now, v.obj, v.before, func() []schema.Cause { return part.was })
 		}
 	}
+}
+
+// namedBy are the causes with the field and message of one of the others. Their places in the list may differ.
+func namedBy(causes, others []schema.Cause) []schema.Cause {
+	type name struct{ field, message string }
+	names := make(map[name]bool, len(others))
+	for _, c := range others {
+		names[name{c.Field, c.Message}] = true
+	}
+	return slices.DeleteFunc(slices.Clone(causes), func(c schema.Cause) bool { return !names[name{c.Field, c.Message}] })
 }
 
 // without is a without as many of each cause as b has.

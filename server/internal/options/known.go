@@ -44,7 +44,8 @@ var ruled = map[string]bool{"AppArmorFields": true, "ClearingNominatedNodeNameAf
 	"MatchLabelKeysInPodAffinity": true, "MatchLabelKeysInPodTopologySpreadSelectorMerge": true, "MutablePodResourcesForSuspendedJobs": true,
 	"MutableSchedulingDirectivesForSuspendedJobs": true, "PersistentVolumeLastPhaseTransitionTime": true, "PodDisruptionConditions": true,
 	"PodHostIPs": true, "PodLifecycleSleepActionAllowZero": true, "PodTopologyLabelsAdmission": true, "RecoverVolumeExpansionFailure": true,
-	"RelaxedDNSSearchValidation": true, "SELinuxMount": true, "SidecarContainers": true, "SkipReadOnlyValidationGCE": true, "StrictIPCIDRValidation": true,
+	"RelaxedDNSSearchValidation": true, "RetroactiveDefaultStorageClass": true, "SELinuxMount": true, "SidecarContainers": true, "SkipReadOnlyValidationGCE": true,
+	"StrictIPCIDRValidation":             true,
 	"TaintTolerationComparisonOperators": true, "UserNamespacesHostNetworkSupport": true}
 
 // granted are the features without another effect that add to the roles of a cluster, or to the kinds that are served.

@@ -29,6 +29,17 @@ func TestReleaseCustomObjects(t *testing.T) {
 	}
 }
 
+// TestReleaseAppliedKind: from 1.28 on another kind in an applied custom object is refused before its conflicts are.
+func TestReleaseAppliedKind(t *testing.T) {
+	for release, code := range map[string]int{"1.27": http.StatusConflict, "1.28": http.StatusBadRequest, "1.36": http.StatusBadRequest} {
+		h := harness.Start(t, emulating(release))
+		h.Define(`{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"}}}}}`, "")
+		h.Create(harness.ShopWidgets, harness.Widget("w", `,"spec":{"a":"x"}`))
+		other := strings.Replace(harness.Widget("w", `,"spec":{"a":"y"}`), `"kind":"Widget"`, `"kind":"Other"`, 1)
+		h.Send(http.MethodPatch, harness.ShopWidgets+"/w?fieldManager=m", "application/apply-patch+yaml", []byte(other)).Expect(t, code, "")
+	}
+}
+
 // TestReleaseEndpointSlices: from 1.33 on an update is not refused for endpoints that it leaves as they were.
 func TestReleaseEndpointSlices(t *testing.T) {
 	for release, causes := range map[string]string{"1.32": "endpoints[0].addresses[0]/Invalid addressType/Invalid", "1.33": "addressType/Invalid"} {

@@ -44,6 +44,7 @@ const (
 	endpoints   = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 	six         = `{"metadata":{"name":"s"},"addressType":"IPv6","endpoints":[{"addresses":[`
 	attachments = storage + "v1/volumeattachments"
+	attachedBy  = `{"metadata":{"name":"a"},"spec":{"attacher":"d","nodeName":"n","source":{"inlineVolumeSpec":{"accessModes":["ReadWriteOnce"],"csi":{"driver":"d","volumeHandle":"h","nodePublishSecretRef":{`
 	valued      = `{"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchExpressions":[{"key":"a","operator":"In","values":["*"]}]}}}`
 	disks       = `{"metadata":{"name":"r"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}],` +
 		`"volumes":[{"name":"v","gcePersistentDisk":{"pdName":"p"}}]}}}}`
@@ -80,6 +81,11 @@ var releaseRules = []struct{ release, name, path, body, causes string }{
 	{"1.36", "a candidate without a version", "/apis/coordination.k8s.io/v1beta1" + candidates,
 		`{"metadata":{"name":"c"},"spec":{"leaseName":"l","strategy":"OldestEmulationVersion","emulationVersion":"a"}}`,
 		"spec.emulationVersion/Invalid spec.binaryVersion/Required spec.emulationVersion/Required"},
+	{"1.31", "a candidate with a strategy twice", "/apis/coordination.k8s.io/v1alpha1" + candidates,
+		`{"metadata":{"name":"c"},"spec":{"leaseName":"l","preferredStrategies":["OldestEmulationVersion","OldestEmulationVersion"],"binaryVersion":"1.31.0"}}`,
+		"spec.emulationVersion/Required spec.emulationVersion/Required"},
+	{"1.26", "a secret whose name has dots", attachments, attachedBy + `"name":"x.y","namespace":"n"}}}}}}`, "spec.source.inlineVolumeSpec.csi.nodePublishSecretRef.name/Invalid"},
+	{"1.27", "a secret whose name has dots", attachments + "?dryRun=All", attachedBy + `"name":"x.y","namespace":"n"}}}}}}`, ""},
 	{"1.36", "a review with empty selectors", reviews, `{"spec":{"user":"u","resourceAttributes":{"fieldSelector":{},"labelSelector":{}}}}`,
 		"spec.resourceAttributes.fieldSelector.requirements/Required spec.resourceAttributes.labelSelector.requirements/Required"},
 	{"1.31", "a review, whose selectors are off", reviews, `{"spec":{"user":"u","resourceAttributes":{"fieldSelector":{}}}}`, ""},

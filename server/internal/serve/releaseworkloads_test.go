@@ -44,6 +44,36 @@ func TestReleaseJobs(t *testing.T) {
 	}
 }
 
+// TestReleaseJobUpdates: the labels with a prefix are not asked of the pods of a job that had none.
+func TestReleaseJobUpdates(t *testing.T) {
+	h := harness.Start(t, emulating("1.36"))
+	h.Post(jobs, `{"metadata":{"name":"j"},"spec":{"manualSelector":true,"selector":{},`+pods+`}}`).Expect(t, http.StatusCreated, "")
+	got := h.Merge(jobs+"/j", `{"spec":{"manualSelector":false,"selector":{"matchLabels":{"x":"y"}}}}`)
+	const selects, matches = "spec.template.metadata.labels[controller-uid]/Required spec.template.metadata.labels[job-name]/Required spec.selector/Invalid ",
+		"spec.template.metadata.labels/Invalid "
+	if is := causesOf(t, got.Body); is != selects+matches+matches+"spec.selector/Invalid" {
+		t.Error(is)
+	}
+}
+
+// TestReleaseClaimClass: a claim without a class may get one later, from 1.26 on or where an earlier release has the feature on.
+func TestReleaseClaimClass(t *testing.T) {
+	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+	for release, code := range map[string]int{"1.25": http.StatusUnprocessableEntity, "1.25 on": http.StatusOK, "1.26": http.StatusOK, "1.36": http.StatusOK} {
+		h := harness.Start(t, func(c *server.Config) {
+			number, on := strings.CutSuffix(release, " on")
+			if c.EmulatedVersion = []string{number}; on {
+				c.FeatureGates = []string{"RetroactiveDefaultStorageClass=true"}
+			}
+		})
+		h.Create(claims, `{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`)
+		h.Merge(claims+"/c", `{"spec":{"storageClassName":"fast"}}`).Expect(t, code, "")
+		if code == http.StatusOK {
+			h.Merge(claims+"/c", `{"spec":{"storageClassName":"slow"}}`).Expect(t, http.StatusUnprocessableEntity, "")
+		}
+	}
+}
+
 // TestReleaseServices: the policy of traffic to external addresses, and the warning of them, are those of the release.
 func TestReleaseServices(t *testing.T) {
 	const service = `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}],"externalIPs":["1.2.3.4"]}}`

@@ -64,6 +64,9 @@ func (v *Verbs) checkApplied(r *request.Request, a *applied, text []byte, want r
 		if err := undeclared(a.Doc.Root(), found, want); err != nil && typed != nil {
 			return err
 		}
+		if kind := a.Doc.Root().Get("kind").Text(); kind != want.Kind && v.cfg.Since("1.28") {
+			return api.BadRequest("invalid object type: %s, Kind=%s: send a %s to this path", want.APIVersion, kind, want.Kind)
+		}
 		found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate })
 	}
 	if document.HasOtherSpelling(text) {

@@ -44,11 +44,11 @@ const oldMountOptions = "volume.beta." + labelDomain + "/mount-options"
 const phaseSince = "lastPhaseTransitionTime"
 
 // ValidatePersistentVolume checks a volume's source, and that it stays.
-func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
+func (p Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	c.accessModes(spec.Get("accessModes"))
-	c.persistentSource(obj.At("metadata", "name").Text(), spec)
+	p.persistentSource(&c, obj.At("metadata", "name").Text(), spec)
 	c.mountOptions(obj.At("metadata", "annotations"), spec)
 	if !old.Exists() {
 		return c.Causes
@@ -111,7 +111,7 @@ func (c *causes) mountOptions(annotations, spec document.Value) {
 }
 
 // persistentSource checks the rules for sources of persistent volumes only.
-func (c *causes) persistentSource(volume string, spec document.Value) {
+func (p Policy) persistentSource(c *causes, volume string, spec document.Value) {
 	name, v := spec.Chosen()
 	switch name {
 	case "hostPath":
@@ -125,7 +125,7 @@ func (c *causes) persistentSource(volume string, spec document.Value) {
 		}
 	case "csi":
 		for _, ref := range [...]string{"controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"} {
-			c.secretReference(v.Get(ref))
+			p.secretReference(c, v.Get(ref))
 		}
 	case "iscsi":
 		if isSet(v.Get("initiatorName")) && len(volume)+1+len(v.Get("targetPortal").Text()) > maxPortal {
@@ -138,15 +138,19 @@ func (c *causes) persistentSource(volume string, spec document.Value) {
 // maxPortal bounds a volume's name and its target portal, in bytes.
 const maxPortal = 64
 
-// secretReference checks that a secret is named with its namespace.
-func (c *causes) secretReference(ref document.Value) {
+// secretReference checks that a secret is named with its namespace. Its name may have dots from 1.27 on.
+func (p Policy) secretReference(c *causes, ref document.Value) {
 	if !isSet(ref) {
 		return
 	}
 	for _, name := range [...]string{"name", "namespace"} {
-		if v := ref.Get(name); v.Text() == "" {
+		v := ref.Get(name)
+		switch {
+		case v.Text() == "":
 			c.Required(member(ref, name), "")
-		} else {
+		case name == "name" && p.since("1.27"):
+			c.Format(v, "dns1123-subdomain")
+		default:
 			c.Format(v, "dns1123-label")
 		}
 	}

@@ -66,7 +66,7 @@ func (p Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.
 	if obj.At("status", "phase").Equals("Bound") {
 		mutable = append(mutable, "volumeAttributesClassName")
 	}
-	if fromAnnotation(obj, old) {
+	if fromAnnotation(obj, old) || p.classLater(old, spec) {
 		mutable = append(mutable, "storageClassName")
 	}
 	if !sameBut(spec, before, mutable...) || !sameResources(obj, spec.Get("resources"), before.Get("resources")) {
@@ -126,6 +126,16 @@ func fromAnnotation(obj, old document.Value) bool {
 	was := old.At("metadata", "annotations", oldClassAnnotation)
 	now, class := obj.At("metadata", "annotations", oldClassAnnotation), obj.At("spec", "storageClassName")
 	return was.Exists() && !isSet(old.At("spec", "storageClassName")) && isSet(class) && class.Equals(was.Text()) && (!now.Exists() || document.Equal(now, was))
+}
+
+// classLater reports whether a claim without a class may get that of its new specification. A claim that an annotation gives
+// a class may get the same one.
+func (p Policy) classLater(old, spec document.Value) bool {
+	if !p.since("1.28") && !p.on("RetroactiveDefaultStorageClass") {
+		return false
+	}
+	was, class := old.At("metadata", "annotations", oldClassAnnotation), spec.Get("storageClassName")
+	return !isSet(old.At("spec", "storageClassName")) && isSet(class) && (!was.Exists() || class.Equals(was.Text()))
 }
 
 // changedClass checks that the annotation that names a class stays.

@@ -30,7 +30,7 @@ func (p Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause
 		p.driverName(&c, attacher.Path(), attacher.Text())
 	}
 	if inline := source.Get("inlineVolumeSpec"); isSet(inline) && !isSet(source.Get("persistentVolumeName")) {
-		c.inlineVolume(inline)
+		p.inlineVolume(&c, inline)
 	}
 	if p.since("1.36") || !old.Exists() {
 		p.attachmentNames(&c, spec)
@@ -52,7 +52,7 @@ func (p Policy) attachmentNames(c *causes, spec document.Value) {
 
 // inlineVolume checks a volume without an object of its own, and so without that object's
 // fields.
-func (c *causes) inlineVolume(spec document.Value) {
+func (p Policy) inlineVolume(c *causes, spec document.Value) {
 	affinity := member(spec, "nodeAffinity")
 	for _, cause := range document.Validate(spec, nil) {
 		if !strings.HasPrefix(cause.Field, affinity) { // forbidden as a whole, below
@@ -68,8 +68,8 @@ func (c *causes) inlineVolume(spec document.Value) {
 		c.Required(member(spec, "csi"), "has to be specified in the context of inline volumes")
 		c.PlaceAt(before, member(spec, "capacity"))
 	}
-	c.persistentSource("", spec)
-	var p Policy // the validation of the schema alone does not run the hooks of types
+	p.persistentSource(c, "", spec)
+	// The validation of the schema alone does not run the hooks of types.
 	hooks := map[string]func(document.Value) []schema.Cause{"azureDisk": p.ValidateAzureDiskVolumeSource,
 		"flexVolume": p.ValidateFlexPersistentVolumeSource, "quobyte": p.ValidateQuobyteVolumeSource}
 	if source, v := spec.Chosen(); hooks[source] != nil {
