@@ -28,7 +28,7 @@ func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // startQuiet starts a server on memory that does nothing by itself, so that all allocations are
 // those of requests.
-func startQuiet(t *testing.T, edits ...func(*Config)) *Server {
+func startQuiet(t testing.TB, edits ...func(*Config)) *Server {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\n"), 0o600); err != nil {

@@ -33,6 +33,39 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// TestLife: the life of a pod has all requests about the pod, with the name that the server has chosen.
+func TestLife(t *testing.T) {
+	const log = `{"verb":"create","userAgent":"kwok/0.8","objectRef":{"resource":"events","apiGroup":"events.k8s.io"},"requestReceivedTimestamp":"2026-01-01T00:00:02Z","stageTimestamp":"2026-01-01T00:00:02.001Z","requestObject":{"regarding":{"name":"p-1"}}}
+{"verb":"create","userAgent":"kube-controller-manager/v1","objectRef":{"resource":"pods"},"requestReceivedTimestamp":"2026-01-01T00:00:00Z","stageTimestamp":"2026-01-01T00:00:00.002Z","responseObject":{"metadata":{"name":"p-1"}}}
+{"verb":"patch","userAgent":"kwok/0.8","objectRef":{"resource":"pods","subresource":"status","name":"p-1"},"requestReceivedTimestamp":"2026-01-01T00:00:01Z","stageTimestamp":"2026-01-01T00:00:01.004Z"}
+{"verb":"delete","userAgent":"a<b/1","objectRef":{"resource":"pods","name":"p-1"},"requestReceivedTimestamp":"2026-01-01T00:00:03Z","stageTimestamp":"2026-01-01T00:00:03.004Z"}
+{"verb":"create","objectRef":{"resource":"pods"},"requestReceivedTimestamp":"2026-01-01T00:00:00Z","stageTimestamp":"2026-01-01T00:00:00.002Z","responseObject":{"metadata":{"name":"p-2"}}}`
+	all, err := lives(strings.NewReader(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, err := usualLife(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range life {
+		names = append(names, life[i].request())
+	}
+	if got := strings.Join(names, ", "); got != "POST pods, PATCH pods/status, POST events.events.k8s.io, DELETE pods" {
+		t.Error(got)
+	}
+	svg := string(lifeFigure(life, []count{{"", "PATCH pods/status", 2, time.Millisecond}, {"", "PATCH pods/status", 2, time.Millisecond}}))
+	for _, want := range []string{"kube-controller-manager: POST pods", "4.0 ms; 500 µs", "a&lt;b: DELETE"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("%s is missing in %s", want, svg)
+		}
+	}
+	if _, err := usualLife(map[string][]auditEvent{"p-2": all["p-2"]}); err == nil {
+		t.Error("a pod without an end has a life")
+	}
+}
+
 // TestTable: the figures of the other servers have their ratios to those of the first.
 func TestTable(t *testing.T) {
 	of := func(kind string, cpu time.Duration, peak int64) measured {

@@ -48,7 +48,7 @@ func main() {
 	flag.IntVar(&s.pods, "pods", 3000, "pods of the deployment")
 	flag.DurationVar(&s.rest, "rest", 30*time.Second, "length of the phase in which nothing changes")
 	flag.DurationVar(&s.limit, "limit", 30*time.Minute, "longest time of one cluster")
-	flag.BoolVar(&s.profile, "profile", false, "take profiles of capstan, and list its requests with the time of the CPU that each took")
+	flag.BoolVar(&s.profile, "profile", false, "take profiles of capstan, list its requests with the time of the CPU that each took, and draw those of one pod's life")
 	flag.StringVar(&s.inside, "inside", "", "for the command's own use")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -64,6 +64,9 @@ func (c *cluster) live(ctx context.Context) error {
 	if err := writeCounts(filepath.Join(c.dir, "requests.md"), requests); err != nil {
 		return err
 	}
+	if err := c.drawLife(requests); err != nil {
+		return err
+	}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err

@@ -65,6 +65,7 @@ func (c *cluster) write() error {
 	for name, text := range map[string][]byte{
 		"sa.key":     pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
 		"sa.pub":     pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
+		"audit.json": []byte(auditPolicy),
 		"tokens.csv": []byte(token + ",admin,uid-admin,system:masters\n"),
 		"kubeconfig": fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
 "clusters":[{"name":"c","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],"users":[{"name":"u","user":{"token":%q}}]}`, address, token),
@@ -114,6 +115,9 @@ func (c *cluster) startServer(ctx context.Context) error {
 	args := append(append([]string{"serve", "--data-dir", "data"}, common...), strings.Fields(c.flags)...)
 	if c.inside == "capstan-etcd" {
 		args = append(args, "--etcd-servers", etcdURL)
+	}
+	if c.audited() {
+		args = append(args, "--audit-policy-file", "audit.json", "--audit-log-path", "audit.log", "--audit-log-mode", "batch")
 	}
 	if c.release != "" {
 		args = append(args, "--emulated-version", c.release)
