@@ -80,7 +80,7 @@ func isDateTime(s string) bool {
 	return len(s) > 10 && (s[10] == 'T' || s[10] == 't') && isDate(s[:10]) && isTime(s[11:])
 }
 
-var hostLabel = regexp.MustCompile(`^[a-zA-Z0-9-]{0,62}[a-zA-Z0-9]$`)
+var hostLabel = regexp.MustCompile(`^[a-zA-Z0-9-]*[a-zA-Z0-9]$`)
 
 func isHostname(s string) bool {
 	s = strings.TrimSuffix(s, ".")
@@ -88,7 +88,7 @@ func isHostname(s string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(s, ".") {
-		if !hostLabel.MatchString(label) {
+		if len(label) > 63 || !hostLabel.MatchString(label) {
 			return false
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/capstan-dev/capstan/internal/yaml"
 )
 
 //go:embed *.yaml
@@ -27,28 +27,43 @@ type Object struct {
 
 // list is a file.
 type list struct {
-	APIVersion  string            `yaml:"apiVersion"`
-	Later       map[string]string `yaml:"later"` // versions by the release that begins to have them
-	Kind        string            `yaml:"kind"`
-	Labels      map[string]string `yaml:"labels"`
-	Annotations map[string]string `yaml:"annotations"`
-	Items       []item            `yaml:"items"`
+	APIVersion  string
+	Later       map[string]string // versions by the release that begins to have them
+	Kind        string
+	Labels      map[string]string
+	Annotations map[string]string
+	Items       []item
 }
 
 // item is the part of a list that belongs to one object.
 type item struct {
-	Name      string `yaml:"name"`
-	Namespace string `yaml:"namespace"`
-	Clusters  `yaml:",inline"`
-	Labels    map[string]string `yaml:"labels"`
-	Members   map[string]any    `yaml:",inline"`
+	Name      string
+	Namespace string
+	Clusters
+	Labels  map[string]string
+	Members map[string]any `json:"-"` // the others
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *item) UnmarshalJSON(text []byte) error {
+	type known item // without this method
+	if err := json.Unmarshal(text, (*known)(i)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &i.Members); err != nil {
+		return err
+	}
+	for _, name := range []string{"name", "namespace", "labels", "since", "until", "gates"} {
+		delete(i.Members, name)
+	}
+	return nil
 }
 
 // Clusters are those that have an object, a rule of a role, or a subject of a binding. These keys are not part of it.
 type Clusters struct {
-	Since string   `yaml:"since"` // the first release; "" for the oldest one
-	Until string   `yaml:"until"` // the first release without it; "" for none
-	Gates []string `yaml:"gates"` // of features that are all on; with "-" before it of one that is off
+	Since string   // the first release; "" for the oldest one
+	Until string   // the first release without it; "" for none
+	Gates []string // of features that are all on; with "-" before it of one that is off
 }
 
 // Release is the release of a cluster.
@@ -98,7 +113,11 @@ func Objects(groupSuffix, labelDomain string, r Release) ([]Object, error) {
 			return nil, err
 		}
 		var l list
-		if err := yaml.Unmarshal([]byte(profile.Replace(string(data))), &l); err != nil {
+		text, err := yaml.ToJSON([]byte(profile.Replace(string(data))))
+		if err == nil {
+			err = json.Unmarshal(text, &l)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		l.APIVersion = l.versionIn(r)
