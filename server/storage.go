@@ -31,7 +31,8 @@ func (s *Server) openStore(ctx context.Context) error {
 	}
 	s.cipher = cipher
 	s.closeLater(cipher.Close)
-	config := store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.Clock, Logger: s.cfg.Logger}
+	config := store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.Clock, Logger: s.cfg.Logger,
+		Forgets: s.cfg.InMemory}
 	if cipher != nil {
 		config.Cipher = cipher
 	}

@@ -39,6 +39,10 @@ type Config struct {
 	// Cipher encrypts written values; nil for none.
 	Cipher Cipher
 
+	// Forgets says that nothing has to outlive the Engine: its writes have no log and wait for no disk, and some of
+	// them are gone when it is opened again.
+	Forgets bool
+
 	// Replica says that the store follows another one, which gives the revisions: it is
 	// written by Load and Replicate only.
 	Replica bool

@@ -164,6 +164,9 @@ func (e *Engine) fail(err error) error {
 // durable waits until a batch is on the disk. A frozen disk reports success to Pebble, so
 // Pebble's result alone does not count.
 func (e *Engine) durable(b *pebble.Batch) error {
+	if e.cfg.Forgets {
+		return e.broken()
+	}
 	e.syncing.Add(1)
 	err := b.SyncWait()
 	e.syncing.Add(-1)
@@ -208,7 +211,7 @@ func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
 			err = e.fail(fmt.Errorf("%v", p))
 		}
 	}()
-	if wait {
+	if wait && !e.cfg.Forgets {
 		err = e.db.ApplyNoSyncWait(b, pebble.Sync)
 	} else {
 		err = e.db.Apply(b, pebble.NoSync)

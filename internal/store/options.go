@@ -15,8 +15,9 @@ import (
 // kilobytes.
 func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 	o := &pebble.Options{
-		FS:       c.FS,
-		Comparer: comparer(),
+		FS:         c.FS,
+		DisableWAL: c.Forgets,
+		Comparer:   comparer(),
 		// Pebble counts the memory tables, one in use and one spare, as part of the
 		// cache.
 		CacheSize: c.CacheBytes + 2*c.MemTableBytes,
