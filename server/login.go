@@ -30,35 +30,32 @@ import (
 
 // accountTokens makes and checks the tokens of service accounts, and checks bootstrap tokens.
 type accountTokens struct {
-	requested, ofSecrets *authn.TokenIssuer
-	documents            *authn.IssuerDocuments // nil when the issuer is not a URL
-	checks               []authn.TokenAuthenticator
+	requested *authn.TokenIssuer
+	ofSecrets *authn.TokenIssuer // nil without a key, with an external signer
+	lives     endpoints.TokenLives
+	documents func() (*authn.IssuerDocuments, int) // nil when the issuer is not a URL, see endpoints.Config
+	keys      []crypto.PublicKey                   // that verify tokens
+	external  authn.ExternalSigner                 // has them in place of keys; nil for none
+	checks    []authn.TokenAuthenticator
 }
 
 // openAccounts makes the issuers of tokens for service accounts, and the authenticators of
 // tokens that are objects.
-func (s *Server) openAccounts() (*accountTokens, error) {
+func (s *Server) openAccounts(ctx context.Context) (*accountTokens, error) {
 	cfg := &s.cfg
-	requested, secrets, err := s.keys.SigningKeys()
-	if err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
+	all := accountTokens{lives: endpoints.TokenLives{Most: cfg.ServiceAccountMaxTokenExpiration}}
+	if !cfg.KeepTokenExpiration {
+		all.lives.Extended = endpoints.ExtendedTokenLife
 	}
-	var all accountTokens
-	if all.requested, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], requested); err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
+	open := s.openAccountKeys
+	if cfg.ServiceAccountSigningEndpoint != "" {
+		open = s.openSigner
 	}
-	if all.ofSecrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets); err != nil {
-		return nil, fmt.Errorf("service account private key: %w", err)
-	}
-	keys, err := s.keys.AccountKeys(requested, secrets)
-	if err != nil {
-		return nil, fmt.Errorf("service account keys: %w", err)
-	}
-	if all.documents, err = cfg.issuerDocuments(keys); err != nil {
-		return nil, fmt.Errorf("service account keys: %w", err)
+	if err := open(ctx, &all); err != nil {
+		return nil, err
 	}
 	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
-	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
+	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: all.keys, External: all.external, Audiences: cfg.APIAudiences,
 		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects, CredentialIDs: s.features.On("ServiceAccountTokenJTI"),
 		PodNodes:   !s.edition.Since("1.26") || s.features.On("ServiceAccountTokenPodNodeInfo"),
 		NodeTokens: !s.edition.Since("1.29") || s.features.On("ServiceAccountTokenNodeBindingValidation")})
@@ -72,9 +69,39 @@ func (s *Server) openAccounts() (*accountTokens, error) {
 	return &all, nil
 }
 
+// openAccountKeys reads or makes the keys that sign tokens, and those that verify them.
+func (s *Server) openAccountKeys(_ context.Context, all *accountTokens) error {
+	cfg := &s.cfg
+	requested, secrets, err := s.keys.SigningKeys()
+	if err != nil {
+		return fmt.Errorf("service account signing key: %w", err)
+	}
+	if all.requested, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], requested); err != nil {
+		return fmt.Errorf("service account signing key: %w", err)
+	}
+	if all.ofSecrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets); err != nil {
+		return fmt.Errorf("service account private key: %w", err)
+	}
+	var named []authn.PublicKey
+	if all.keys, err = s.keys.AccountKeys(requested, secrets); err == nil {
+		named, err = authn.NamePublicKeys(all.keys)
+	}
+	if err != nil {
+		return fmt.Errorf("service account keys: %w", err)
+	}
+	documents, err := cfg.issuerDocuments(named)
+	if err != nil {
+		return fmt.Errorf("service account keys: %w", err)
+	}
+	if documents != nil {
+		all.documents = func() (*authn.IssuerDocuments, int) { return documents, 3600 }
+	}
+	return nil
+}
+
 // issuerDocuments makes the documents about the issuer of tokens; nil for one that is
 // not a URL by which others could find them.
-func (c *Config) issuerDocuments(keys []crypto.PublicKey) (*authn.IssuerDocuments, error) {
+func (c *Config) issuerDocuments(keys []authn.PublicKey) (*authn.IssuerDocuments, error) {
 	issuer, err := url.Parse(c.ServiceAccountIssuers[0])
 	if err != nil || issuer.Scheme != "https" || issuer.RawQuery != "" || issuer.Fragment != "" {
 		return nil, nil

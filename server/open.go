@@ -75,7 +75,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.followEncryption()
 
 	// Authentication and authorization.
-	if s.accounts, err = s.openAccounts(); err != nil {
+	if s.accounts, err = s.openAccounts(ctx); err != nil {
 		return err
 	}
 	authn, err := s.openAuthentication()
@@ -168,8 +168,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Since: s.edition.Since, Clock: cfg.Clock,
-		APIAudiences: cfg.APIAudiences, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Authz: authz,
-		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, Catalog: s.catalog, Features: s.features, Tokens: s.tokens, Metrics: s.metrics,
+		APIAudiences: cfg.APIAudiences, TokenLives: s.accounts.lives, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Authz: authz,
+		Catalog: s.catalog, Features: s.features, Tokens: s.tokens, Metrics: s.metrics,
 		Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents, Health: s.health, Env: s.env, Verbs: verbs, Forwarder: forwarder,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Extensions: elsewhere})
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Caller calls the methods of one server.
@@ -43,6 +44,28 @@ func New(network, address string) *Caller {
 // Close closes the connection, once it is idle.
 func (c *Caller) Close() { c.http.CloseIdleConnections() }
 
+// The pauses between attempts to connect to a server that does not listen yet.
+const (
+	leastPause = 20 * time.Millisecond
+	mostPause  = time.Second
+)
+
+// CallWhenReady is Call for a server that may not listen, or no longer at the other end of a connection: it tries to send the message
+// until ctx ends.
+func (c *Caller) CallWhenReady(ctx context.Context, method string, message []byte) ([]byte, error) {
+	for pause := leastPause; ; pause = min(2*pause, mostPause) {
+		answer, err := c.Call(ctx, method, message)
+		if sending := new(net.OpError); ctx.Err() != nil || !errors.As(err, &sending) || sending.Op != "dial" && sending.Op != "write" {
+			return answer, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}
+
 // StatusError is the error of a method.
 type StatusError struct {
 	Code    int
@@ -51,18 +74,8 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s (gRPC code %d)", e.Message, e.Code) }
 
-// Codes that callers ask for.
-const (
-	Canceled          = 1
-	DeadlineExceeded  = 4
-	ResourceExhausted = 8
-	Aborted           = 10
-	Unimplemented     = 12 // a method that the server does not have
-	Unavailable       = 14
-)
-
-// mostMessage bounds an answer, in bytes.
-const mostMessage = 1 << 20
+// mostMessage bounds an answer, in bytes: 4 MiB, as libraries of gRPC do.
+const mostMessage = 4 << 20
 
 // Call calls a method, "/v2.KeyManagementService/Status", with a message, and returns the
 // message of the answer.
@@ -82,6 +95,9 @@ func (c *Caller) Call(ctx context.Context, method string, message []byte) ([]byt
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostMessage+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(text) > mostMessage {
+		return nil, &StatusError{ResourceExhausted, fmt.Sprintf("the server's answer is longer than %d bytes", mostMessage)}
 	}
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answered with the HTTP status %d", answer.StatusCode)
