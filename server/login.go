@@ -18,6 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authorizers"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/externaljwt"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
@@ -26,6 +27,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // accountTokens makes and checks the tokens of service accounts, and checks bootstrap tokens.
@@ -55,10 +57,11 @@ func (s *Server) openAccounts(ctx context.Context) (*accountTokens, error) {
 		return nil, err
 	}
 	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
-	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: all.keys, External: all.external, Audiences: cfg.APIAudiences,
-		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects, CredentialIDs: s.features.On("ServiceAccountTokenJTI"),
-		PodNodes:   !s.edition.Since("1.26") || s.features.On("ServiceAccountTokenPodNodeInfo"),
-		NodeTokens: !s.edition.Since("1.29") || s.features.On("ServiceAccountTokenNodeBindingValidation")})
+	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: all.keys, External: all.external,
+		Audiences: cfg.APIAudiences, Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects,
+		CredentialIDs: s.features.On("ServiceAccountTokenJTI"),
+		PodNodes:      !s.edition.Since("1.26") || s.features.On("ServiceAccountTokenPodNodeInfo"),
+		NodeTokens:    !s.edition.Since("1.29") || s.features.On("ServiceAccountTokenNodeBindingValidation")})
 	s.metrics.Count("serviceaccount_valid_tokens_total", "Requests by tokens of service accounts that end by themselves.", &tokens.Uses.Valid)
 	s.metrics.Count("serviceaccount_stale_tokens_total", "Requests by tokens of service accounts that should have been renewed.", &tokens.Uses.Stale)
 	s.metrics.Count("serviceaccount_legacy_tokens_total", "Requests by tokens of service accounts in secrets.", &tokens.Uses.Legacy)
@@ -95,6 +98,38 @@ func (s *Server) openAccountKeys(_ context.Context, all *accountTokens) error {
 	}
 	if documents != nil {
 		all.documents = func() (*authn.IssuerDocuments, int) { return documents, 3600 }
+	}
+	return nil
+}
+
+// openSigner begins to use the program that signs the tokens of service accounts. The key of tokens in secrets needs a flag of
+// its own then, as that of kube-controller-manager does.
+func (s *Server) openSigner(ctx context.Context, all *accountTokens) error {
+	cfg := &s.cfg
+	figures := metrics.NewExternalJWT()
+	signer, err := accounts.OpenSigner(ctx, accounts.SignerConfig{Since: s.edition.Since, On: s.features.On, Most: all.lives.Most,
+		Documents: cfg.issuerDocuments, Config: externaljwt.Config{Endpoint: cfg.ServiceAccountSigningEndpoint, Figures: figures, Log: s.log,
+			Clock: cfg.Clock, Pauses: cfg.Seams.Durations.Signer}})
+	if err != nil {
+		return err
+	}
+	s.closeLater(signer.Close)
+	s.metrics.Add(figures)
+	all.external, all.requested, all.documents = signer, authn.NewExternalIssuer(cfg.ServiceAccountIssuers[0], signer), signer.Documents()
+	longest := signer.LongestLife()
+	all.lives = endpoints.TokenLives{Most: cmp.Or(all.lives.Most, longest), Extended: min(all.lives.Extended, longest)}
+	if all.lives.Extended > 0 && longest < endpoints.ExtendedTokenLife {
+		s.log.Warn("the signer of service accounts' tokens does not let the tokens that pods have by default last a year", "longest", longest)
+	}
+	if cfg.ServiceAccountPrivateKeyFile == "" {
+		return nil
+	}
+	_, secrets, err := s.keys.SigningKeys()
+	if err == nil {
+		all.ofSecrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets)
+	}
+	if err != nil {
+		return fmt.Errorf("service account private key: %w", err)
 	}
 	return nil
 }

@@ -181,7 +181,8 @@ func Start(ctx context.Context, cfg Config) *Manager {
 	c := newCluster(cfg)
 	m := &Manager{stop: stop, feed: newFeed(c)}
 	for _, made := range makers {
-		if c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) && c.on(gates[made.name]) && (made.name != AccountToken || cfg.SecretToken != nil) {
+		able := made.name != AccountToken || cfg.SecretToken != nil
+		if able && c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) && c.on(gates[made.name]) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
 		}
 	}

@@ -104,7 +104,7 @@ func (s *Signer) Close() {
 	s.stop()
 	s.mu.Unlock()
 	s.work.Wait()
-	s.calls.Close()
+	s.calls.Cut()
 }
 
 // LongestLife is the longest life of a token.

@@ -197,6 +197,28 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestClose: the end of the use of a signer closes the connection and ends what has begun.
+func TestClose(t *testing.T) {
+	signer := signertest.Start(t)
+	s := start(t, signer)
+	signer.Change(func(s *signertest.Says) { s.Hangs = "FetchKeys" })
+	waits := make(chan struct{})
+	go func() {
+		defer close(waits)
+		s.Keys(context.Background(), "two")
+	}()
+	for signer.Asked("FetchKeys") < 2 {
+		<-signer.Calls()
+	}
+	s.Close()
+	<-waits
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := signer.AwaitEnd(ctx); err != nil {
+		t.Errorf("a connection is left: %v", err)
+	}
+}
+
 // TestLongestLife: a signer whose tokens end too early is refused, as is one that does not say it.
 func TestLongestLife(t *testing.T) {
 	signer := signertest.Start(t)

@@ -21,6 +21,9 @@ import (
 type Caller struct {
 	at   string // the URL of its methods
 	http *http.Client
+
+	uncut context.Context // until Cut
+	cut   context.CancelFunc
 }
 
 // New makes the caller of a server at an address: of a "unix" socket, where "@name" is
@@ -33,16 +36,37 @@ func New(network, address string) *Caller {
 			address = "\x00" + name
 		}
 	}
+	c := &Caller{at: "http://" + authority}
 	t := &http.Transport{Protocols: new(http.Protocols), MaxIdleConnsPerHost: 1}
 	t.Protocols.SetUnencryptedHTTP2(true)
 	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, address)
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return cuttable{conn, context.AfterFunc(c.uncut, func() { _ = conn.Close() })}, nil
 	}
-	return &Caller{"http://" + authority, &http.Client{Transport: t}}
+	c.http = &http.Client{Transport: t}
+	c.uncut, c.cut = context.WithCancel(context.Background())
+	return c
 }
 
-// Close closes the connection, once it is idle.
+// cuttable is a connection until Cut.
+type cuttable struct {
+	net.Conn
+	release func() bool
+}
+
+func (c cuttable) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
+
+// Close closes the connection, if it is idle.
 func (c *Caller) Close() { c.http.CloseIdleConnections() }
+
+// Cut closes the connection, with the calls on it.
+func (c *Caller) Cut() { c.cut() }
 
 // The pauses between attempts to connect to a server that does not listen yet.
 const (

@@ -26,8 +26,10 @@ type Server struct {
 	Path   string
 	answer Handler
 
-	mu   sync.Mutex
-	http *http.Server // nil while it does not listen
+	mu     sync.Mutex
+	http   *http.Server // nil while it does not listen
+	open   int          // connections
+	closed chan struct{}
 }
 
 // New makes a server that does not listen yet. It ends with the test.
@@ -37,7 +39,7 @@ func New(t testing.TB, answer Handler) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Path: filepath.Join(dir, "s"), answer: answer}
+	s := &Server{Path: filepath.Join(dir, "s"), answer: answer, closed: make(chan struct{}, 1000)}
 	t.Cleanup(func() {
 		s.Stop()
 		_ = os.RemoveAll(dir)
@@ -54,19 +56,54 @@ func (s *Server) Listen(t testing.TB) {
 	}
 	h := &http.Server{Protocols: new(http.Protocols), Handler: s}
 	h.Protocols.SetUnencryptedHTTP2(true)
+	h.ConnState = s.note
 	s.mu.Lock()
 	s.http = h
 	s.mu.Unlock()
 	go func() { _ = h.Serve(l) }()
 }
 
+// note counts connections.
+func (s *Server) note(_ net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		s.count(1)
+	}
+	if state == http.StateClosed {
+		s.count(-1)
+		select {
+		case s.closed <- struct{}{}:
+		default: // nobody waits
+		}
+	}
+}
+
+func (s *Server) count(more int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open += more
+	return s.open
+}
+
+// AwaitEnd waits until clients have closed all connections.
+func (s *Server) AwaitEnd(ctx context.Context) error {
+	for s.count(0) > 0 {
+		select {
+		case <-s.closed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // Stop closes the socket and all connections.
 func (s *Server) Stop() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.http != nil {
-		_ = s.http.Close()
-		s.http = nil
+	h := s.http
+	s.http = nil
+	s.mu.Unlock()
+	if h != nil {
+		_ = h.Close()
 	}
 }
 

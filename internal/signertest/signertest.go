@@ -31,7 +31,7 @@ type Signer struct {
 	calls chan string
 }
 
-// Says is what a signer answers.
+// Says holds the answers of a signer.
 type Says struct {
 	Keys  []Key // the first one signs
 	Hint  int64 // seconds until the next question for keys
