@@ -172,7 +172,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Catalog: s.catalog, Features: s.features, Tokens: s.tokens, Metrics: s.metrics,
 		Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents, Health: s.health, Env: s.env, Verbs: verbs, Forwarder: forwarder,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Extensions: elsewhere})
-	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
+	handler, err := serve.New(serve.Config{Log: s.log, Impersonation: s.metrics.Impersonation, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Slow: slow, Groups: groups, Env: s.env,
 		Catalog: s.catalog, Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,
 		Explorer: s.explorer(), Extensions: elsewhere})
