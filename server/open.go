@@ -94,9 +94,12 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Writes, with their admission.
 	reader := objects.NewReader(s.store, s.catalog, times.Soon)
-	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressing, s.store, s.log); err != nil {
+	figures := metrics.NewAllocators(metrics.AllocatorsConfig{Ports: s.edition.Since("1.27"), Times: s.addressing != nil && s.edition.Since("1.31")})
+	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressing, figures, s.store, s.log); err != nil {
 		return err
 	}
+	figures.Follow(s.services.Uses)
+	s.metrics.Add(figures)
 	s.closeLater(s.services.Close)
 	behind, err := outbound.OpenBackends(ctx, outbound.BackendsConfig{Store: s.store, Catalog: s.catalog, Logger: s.log,
 		ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
@@ -172,10 +175,10 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Catalog: s.catalog, Features: s.features, Tokens: s.tokens, Metrics: s.metrics,
 		Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents, Health: s.health, Env: s.env, Verbs: verbs, Forwarder: forwarder,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Extensions: elsewhere})
-	handler, err := serve.New(serve.Config{Log: s.log, Impersonation: s.metrics.Impersonation, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
+	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Slow: slow, Groups: groups, Env: s.env,
 		Catalog: s.catalog, Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,
-		Explorer: s.explorer(), Extensions: elsewhere})
+		Explorer: s.explorer(), Extensions: elsewhere, Impersonation: s.metrics.Impersonation})
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ type Config struct {
 	Addresses           []netip.Prefix // one range, or one of each family; the first is the default family's
 	FirstPort, LastPort int
 	Reserved            map[Item]string // items reserved for the named owner
+	Figures             Figures         // nil for none
 }
 
 // Range is a range of addresses, and the object that it is of.
@@ -73,6 +74,7 @@ type Source struct {
 type Allocator struct {
 	families []string
 	reserved map[Item]string
+	figures  Figures // nil for none
 
 	mu      ranks.Mutex[ranks.Derived]
 	spans   map[string][]*span // by family, and portSpan
@@ -101,7 +103,7 @@ func Family(a netip.Addr) string {
 
 // New makes an allocator without allocations.
 func New(cfg Config) *Allocator {
-	a := &Allocator{spans: map[string][]*span{portSpan: {ports(cfg.FirstPort, cfg.LastPort)}}, held: map[Item]*holding{}, reserved: cfg.Reserved}
+	a := &Allocator{spans: map[string][]*span{portSpan: {ports(cfg.FirstPort, cfg.LastPort)}}, held: map[Item]*holding{}, reserved: cfg.Reserved, figures: cfg.Figures}
 	for _, p := range cfg.Addresses {
 		family := Family(p.Addr())
 		a.families = append(a.families, family)
