@@ -94,13 +94,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Writes, with their admission.
 	reader := objects.NewReader(s.store, s.catalog, times.Soon)
-	figures := metrics.NewAllocators(metrics.AllocatorsConfig{Ports: s.edition.Since("1.27"), Times: s.addressing != nil && s.edition.Since("1.31")})
-	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressing, figures, s.store, s.log); err != nil {
+	if err = s.openServices(ctx); err != nil {
 		return err
 	}
-	figures.Follow(s.services.Uses)
-	s.metrics.Add(figures)
-	s.closeLater(s.services.Close)
 	behind, err := outbound.OpenBackends(ctx, outbound.BackendsConfig{Store: s.store, Catalog: s.catalog, Logger: s.log,
 		ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
 	if err != nil {
@@ -190,6 +186,19 @@ func (s *Server) open(ctx context.Context) (err error) {
 // release is the release of the built-in kinds, with its features.
 func (s *Server) release() bootstrap.Release {
 	return bootstrap.Release{Since: s.edition.Since, On: s.features.On}
+}
+
+// openServices follows the addresses and node ports of services, and counts them.
+func (s *Server) openServices(ctx context.Context) (err error) {
+	figures := metrics.NewAllocators(metrics.AllocatorsConfig{Ports: s.edition.Since("1.27"), Times: s.addressing != nil && s.edition.Since("1.31")})
+	s.services, err = addresses.Open(ctx, &s.cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressing, figures, s.store, s.log)
+	if err != nil {
+		return err
+	}
+	s.closeLater(s.services.Close)
+	figures.Follow(s.services.Uses)
+	s.metrics.Add(figures)
+	return nil
 }
 
 // openObjects makes the objects writable. The index of the references that restrict deletes is open where there are any.

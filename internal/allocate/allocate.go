@@ -54,6 +54,8 @@ type Range struct {
 	Source Source
 	// Small has the range end after its first 65536 addresses.
 	Small bool
+	// Named has figures count any address of the range as one that the write named.
+	Named bool
 }
 
 // Source is an object that ranges are of. Without a key there is none.
@@ -103,7 +105,8 @@ func Family(a netip.Addr) string {
 
 // New makes an allocator without allocations.
 func New(cfg Config) *Allocator {
-	a := &Allocator{spans: map[string][]*span{portSpan: {ports(cfg.FirstPort, cfg.LastPort)}}, held: map[Item]*holding{}, reserved: cfg.Reserved, figures: cfg.Figures}
+	a := &Allocator{spans: map[string][]*span{portSpan: {ports(cfg.FirstPort, cfg.LastPort)}}, held: map[Item]*holding{}, reserved: cfg.Reserved,
+		figures: cfg.Figures}
 	for _, p := range cfg.Addresses {
 		family := Family(p.Addr())
 		a.families = append(a.families, family)

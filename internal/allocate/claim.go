@@ -40,7 +40,7 @@ func (c *Claim) Any(family string) (Item, error) {
 		s := spans[(first+k)%len(spans)]
 		if i, ok := s.any(func(i Item) bool { return c.allowed(i, "") }); ok {
 			by := Dynamic
-			if a.ordered && s.small { // kube-apiserver finds the address by other records, and names it then
+			if s.named {
 				by = Static
 			}
 			c.take(i, s, by, begun)
@@ -67,7 +67,9 @@ func (c *Claim) Take(i Item, owner string) error {
 		return &OutsideError{}
 	}
 	if !c.allowed(i, owner) {
-		c.failed(s, Static)
+		if !s.mirror { // else the earlier allocations refuse it first, which nobody counts
+			c.failed(s, Static)
+		}
 		return ErrTaken
 	}
 	c.take(i, s, Static, begun)

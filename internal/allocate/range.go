@@ -12,7 +12,8 @@ import (
 type span struct {
 	text   string // the range as users write it
 	ports  bool
-	small  bool
+	named  bool // see Range
+	mirror bool // of a range of an object that also has earlier allocations
 	size   uint64
 	low    uint64 // numbers below it are taken last
 	used   int    // number of held items
@@ -78,7 +79,7 @@ func addresses(r Range) *span {
 		size = min(size, maxAddresses-1)
 	}
 	p := r.Masked()
-	s := &span{text: p.String(), size: size, low: staticBand(size), source: r.Source, small: r.Small}
+	s := &span{text: p.String(), size: size, low: staticBand(size), source: r.Source, named: r.Named, mirror: r.Small && r.Source.Key != ""}
 	s.at = func(n uint64) Item { return Item{Address: add(p.Addr(), n+1)} }
 	s.of = func(i Item) (uint64, bool) {
 		if i.Port != 0 || !p.Contains(i.Address) {

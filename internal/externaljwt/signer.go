@@ -164,10 +164,10 @@ func checkHeader(header string) (key string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("while unwrapping header: %w", err)
 	}
-	var of struct {
-		Algorithm string `json:"alg"`
-		KeyID     string `json:"kid"`
-		Type      string `json:"typ"`
+	var of struct { // the tags are in the words about a header of another form
+		Algorithm string `json:"alg,omitempty"`
+		KeyID     string `json:"kid,omitempty"`
+		Type      string `json:"typ,omitempty"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -225,7 +225,7 @@ func (s *Signer) call(ctx context.Context, method string, message []byte, read f
 }
 
 // errMessage is the error of an answer that does not have the form of its message.
-var errMessage = errors.New("the answer is not a message of this protocol")
+var errMessage = errors.New("proto: cannot parse invalid wire-format data")
 
 // readSignature reads the answer of Sign.
 func readSignature(answer []byte) (header, signature string, err error) {

@@ -116,12 +116,14 @@ func (c *Caller) Call(ctx context.Context, method string, message []byte) ([]byt
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostMessage+1))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 5+mostMessage+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > mostMessage {
-		return nil, &StatusError{ResourceExhausted, fmt.Sprintf("the server's answer is longer than %d bytes", mostMessage)}
+	if len(text) > 5 {
+		if size := binary.BigEndian.Uint32(text[1:5]); size > mostMessage {
+			return nil, &StatusError{ResourceExhausted, fmt.Sprintf("grpc: received message larger than max (%d vs. %d)", size, mostMessage)}
+		}
 	}
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answered with the HTTP status %d", answer.StatusCode)
