@@ -154,6 +154,8 @@ func (c *Config) addSigningFlags(fs *pflag.FlagSet) {
 func (c *Config) addAccountFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile,
 		"key that signs the tokens of service accounts, PEM (default: that of --service-account-private-key-file, or one that the server makes)")
+	fs.StringVar(&c.ServiceAccountSigningEndpoint, "service-account-signing-endpoint", c.ServiceAccountSigningEndpoint,
+		"socket of a program that signs the tokens of service accounts and names the keys that verify them, a path or @name (from release 1.32 on)")
 	fs.StringVar(&c.ServiceAccountPrivateKeyFile, "service-account-private-key-file", c.ServiceAccountPrivateKeyFile,
 		"key that signs the tokens of service accounts in secrets, PEM (default: the one that signs the others)")
 	fs.Var(&issuers{list: &c.ServiceAccountIssuers}, "service-account-issuer",

@@ -18,6 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authorizers"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/externaljwt"
 	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
@@ -26,42 +27,41 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/identity/pki"
 	"github.com/capstan-dev/capstan/server/internal/identity/rbac"
 	"github.com/capstan-dev/capstan/server/internal/kinds/addresses"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // accountTokens makes and checks the tokens of service accounts, and checks bootstrap tokens.
 type accountTokens struct {
-	requested, ofSecrets *authn.TokenIssuer
-	documents            *authn.IssuerDocuments // nil when the issuer is not a URL
-	checks               []authn.TokenAuthenticator
+	requested *authn.TokenIssuer
+	ofSecrets *authn.TokenIssuer // nil without a key, with an external signer
+	lives     endpoints.TokenLives
+	documents func() (*authn.IssuerDocuments, int) // nil when the issuer is not a URL, see endpoints.Config
+	keys      []crypto.PublicKey                   // that verify tokens
+	external  authn.ExternalSigner                 // has them in place of keys; nil for none
+	checks    []authn.TokenAuthenticator
 }
 
 // openAccounts makes the issuers of tokens for service accounts, and the authenticators of
 // tokens that are objects.
-func (s *Server) openAccounts() (*accountTokens, error) {
+func (s *Server) openAccounts(ctx context.Context) (*accountTokens, error) {
 	cfg := &s.cfg
-	requested, secrets, err := s.keys.SigningKeys()
-	if err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
+	all := accountTokens{lives: endpoints.TokenLives{Most: cfg.ServiceAccountMaxTokenExpiration}}
+	if !cfg.KeepTokenExpiration {
+		all.lives.Extended = endpoints.ExtendedTokenLife
 	}
-	var all accountTokens
-	if all.requested, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], requested); err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
+	open := s.openAccountKeys
+	if cfg.ServiceAccountSigningEndpoint != "" {
+		open = s.openSigner
 	}
-	if all.ofSecrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets); err != nil {
-		return nil, fmt.Errorf("service account private key: %w", err)
-	}
-	keys, err := s.keys.AccountKeys(requested, secrets)
-	if err != nil {
-		return nil, fmt.Errorf("service account keys: %w", err)
-	}
-	if all.documents, err = cfg.issuerDocuments(keys); err != nil {
-		return nil, fmt.Errorf("service account keys: %w", err)
+	if err := open(ctx, &all); err != nil {
+		return nil, err
 	}
 	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
-	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
-		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects, CredentialIDs: s.features.On("ServiceAccountTokenJTI"),
-		PodNodes:   !s.edition.Since("1.26") || s.features.On("ServiceAccountTokenPodNodeInfo"),
-		NodeTokens: !s.edition.Since("1.29") || s.features.On("ServiceAccountTokenNodeBindingValidation")})
+	tokens := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: all.keys, External: all.external,
+		Audiences: cfg.APIAudiences, Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects,
+		CredentialIDs: s.features.On("ServiceAccountTokenJTI"),
+		PodNodes:      !s.edition.Since("1.26") || s.features.On("ServiceAccountTokenPodNodeInfo"),
+		NodeTokens:    !s.edition.Since("1.29") || s.features.On("ServiceAccountTokenNodeBindingValidation")})
 	s.metrics.Count("serviceaccount_valid_tokens_total", "Requests by tokens of service accounts that end by themselves.", &tokens.Uses.Valid)
 	s.metrics.Count("serviceaccount_stale_tokens_total", "Requests by tokens of service accounts that should have been renewed.", &tokens.Uses.Stale)
 	s.metrics.Count("serviceaccount_legacy_tokens_total", "Requests by tokens of service accounts in secrets.", &tokens.Uses.Legacy)
@@ -72,9 +72,71 @@ func (s *Server) openAccounts() (*accountTokens, error) {
 	return &all, nil
 }
 
+// openAccountKeys reads or makes the keys that sign tokens, and those that verify them.
+func (s *Server) openAccountKeys(_ context.Context, all *accountTokens) error {
+	cfg := &s.cfg
+	requested, secrets, err := s.keys.SigningKeys()
+	if err != nil {
+		return fmt.Errorf("service account signing key: %w", err)
+	}
+	if all.requested, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], requested); err != nil {
+		return fmt.Errorf("service account signing key: %w", err)
+	}
+	if all.ofSecrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets); err != nil {
+		return fmt.Errorf("service account private key: %w", err)
+	}
+	var named []authn.PublicKey
+	if all.keys, err = s.keys.AccountKeys(requested, secrets); err == nil {
+		named, err = authn.NamePublicKeys(all.keys)
+	}
+	if err != nil {
+		return fmt.Errorf("service account keys: %w", err)
+	}
+	documents, err := cfg.issuerDocuments(named)
+	if err != nil {
+		return fmt.Errorf("service account keys: %w", err)
+	}
+	if documents != nil {
+		all.documents = func() (*authn.IssuerDocuments, int) { return documents, 3600 }
+	}
+	return nil
+}
+
+// openSigner begins to use the program that signs the tokens of service accounts. The key of tokens in secrets needs a flag of
+// its own then, as that of kube-controller-manager does.
+func (s *Server) openSigner(ctx context.Context, all *accountTokens) error {
+	cfg := &s.cfg
+	figures := metrics.NewExternalJWT()
+	signer, err := accounts.OpenSigner(ctx, accounts.SignerConfig{Since: s.edition.Since, On: s.features.On, Most: all.lives.Most,
+		Documents: cfg.issuerDocuments, Config: externaljwt.Config{Endpoint: cfg.ServiceAccountSigningEndpoint, Figures: figures, Log: s.log,
+			Clock: cfg.Clock, Pauses: cfg.Seams.Durations.Signer}})
+	if err != nil {
+		return err
+	}
+	s.closeLater(signer.Close)
+	s.metrics.Add(figures)
+	all.external, all.requested, all.documents = signer, authn.NewExternalIssuer(cfg.ServiceAccountIssuers[0], signer), signer.Documents()
+	longest := signer.LongestLife()
+	all.lives = endpoints.TokenLives{Most: cmp.Or(all.lives.Most, longest), Extended: min(all.lives.Extended, longest)}
+	if all.lives.Extended > 0 && longest < endpoints.ExtendedTokenLife {
+		s.log.Warn("the signer of service accounts' tokens does not let the tokens that pods have by default last a year", "longest", longest)
+	}
+	if cfg.ServiceAccountPrivateKeyFile == "" {
+		return nil
+	}
+	_, secrets, err := s.keys.SigningKeys()
+	if err == nil {
+		all.ofSecrets, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], secrets)
+	}
+	if err != nil {
+		return fmt.Errorf("service account private key: %w", err)
+	}
+	return nil
+}
+
 // issuerDocuments makes the documents about the issuer of tokens; nil for one that is
 // not a URL by which others could find them.
-func (c *Config) issuerDocuments(keys []crypto.PublicKey) (*authn.IssuerDocuments, error) {
+func (c *Config) issuerDocuments(keys []authn.PublicKey) (*authn.IssuerDocuments, error) {
 	issuer, err := url.Parse(c.ServiceAccountIssuers[0])
 	if err != nil || issuer.Scheme != "https" || issuer.RawQuery != "" || issuer.Fragment != "" {
 		return nil, nil

@@ -32,6 +32,7 @@ func TestNamedFlags(t *testing.T) {
 		{"service-account-key-file", "[]", "a --service-account-key-file=b", func(c *Config) bool { return slices.Equal(c.ServiceAccountKeyFiles, []string{"a", "b"}) }},
 		{"tls-private-key-file", "", "k --tls-cert-file=c", func(c *Config) bool { return c.TLSPrivateKeyFile == "k" }},
 		{"service-account-lookup", "true", "false", func(c *Config) bool { return c.DisableServiceAccountLookup }},
+		{"service-account-signing-endpoint", "", "@signer", func(c *Config) bool { return c.ServiceAccountSigningEndpoint == "@signer" }},
 		{"service-account-private-key-file", "", "k", func(c *Config) bool { return c.ServiceAccountPrivateKeyFile == "k" }},
 		{"anonymous-auth", "true", "false", func(c *Config) bool { return !c.anonymous() }},
 		{"oidc-issuer-url", "", "https://i --oidc-client-id=x", func(c *Config) bool { return c.OIDCIssuerURL == "https://i" }},

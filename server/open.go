@@ -75,7 +75,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.followEncryption()
 
 	// Authentication and authorization.
-	if s.accounts, err = s.openAccounts(); err != nil {
+	if s.accounts, err = s.openAccounts(ctx); err != nil {
 		return err
 	}
 	authn, err := s.openAuthentication()
@@ -94,10 +94,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 
 	// Writes, with their admission.
 	reader := objects.NewReader(s.store, s.catalog, times.Soon)
-	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressing, s.store, s.log); err != nil {
+	if err = s.openServices(ctx); err != nil {
 		return err
 	}
-	s.closeLater(s.services.Close)
 	behind, err := outbound.OpenBackends(ctx, outbound.BackendsConfig{Store: s.store, Catalog: s.catalog, Logger: s.log,
 		ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host()})
 	if err != nil {
@@ -168,14 +167,14 @@ func (s *Server) open(ctx context.Context) (err error) {
 		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Since: s.edition.Since, Clock: cfg.Clock,
-		APIAudiences: cfg.APIAudiences, KeepTokenExpiration: cfg.KeepTokenExpiration, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Authz: authz,
-		ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration, Catalog: s.catalog, Features: s.features, Tokens: s.tokens, Metrics: s.metrics,
+		APIAudiences: cfg.APIAudiences, TokenLives: s.accounts.lives, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Authz: authz,
+		Catalog: s.catalog, Features: s.features, Tokens: s.tokens, Metrics: s.metrics,
 		Issuer: s.accounts.requested, IssuerDocuments: s.accounts.documents, Health: s.health, Env: s.env, Verbs: verbs, Forwarder: forwarder,
 		Agents: outbound.NewAgents(cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() }), Extensions: elsewhere})
 	handler, err := serve.New(serve.Config{Log: s.log, RequestTimeout: cfg.RequestTimeout, GoawayChance: cfg.GoawayChance, OpenAPI3: s.features[options.OpenAPIV3],
 		Profiles: !cfg.DisableProfiling, Verbosity: endpoints.NewVerbosity(cfg.LogLevel, cfg.DisableProfiling), Slow: slow, Groups: groups, Env: s.env,
 		Catalog: s.catalog, Authn: authn, Authz: authz, Flow: s.flow, Definitions: definitions, Health: s.health, Verbs: verbs, Endpoints: others,
-		Explorer: s.explorer(), Extensions: elsewhere})
+		Explorer: s.explorer(), Extensions: elsewhere, Impersonation: s.metrics.Impersonation})
 	if err != nil {
 		return err
 	}
@@ -187,6 +186,19 @@ func (s *Server) open(ctx context.Context) (err error) {
 // release is the release of the built-in kinds, with its features.
 func (s *Server) release() bootstrap.Release {
 	return bootstrap.Release{Since: s.edition.Since, On: s.features.On}
+}
+
+// openServices follows the addresses and node ports of services, and counts them.
+func (s *Server) openServices(ctx context.Context) (err error) {
+	figures := metrics.NewAllocators(metrics.AllocatorsConfig{Ports: s.edition.Since("1.27"), Times: s.addressing != nil && s.edition.Since("1.31")})
+	s.services, err = addresses.Open(ctx, &s.cfg.Addresses, s.catalog.Snapshot().Core("services"), s.addressing, figures, s.store, s.log)
+	if err != nil {
+		return err
+	}
+	s.closeLater(s.services.Close)
+	figures.Follow(s.services.Uses)
+	s.metrics.Add(figures)
+	return nil
 }
 
 // openObjects makes the objects writable. The index of the references that restrict deletes is open where there are any.

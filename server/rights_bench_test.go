@@ -131,7 +131,7 @@ func BenchmarkLogin(b *testing.B) {
 	account := create("serviceaccounts", `{"metadata":{"name":"web"}}`)
 	pod := create("pods", string(benchPod("p")))
 	token := func(more string) string { // also for another server, so that tokens differ
-		text, err := s.accounts.requested.Issue(authn.AccountToken{Namespace: "default", Account: account, Pod: &pod, Audiences: append([]string{more}, s.cfg.APIAudiences...),
+		text, err := s.accounts.requested.Issue(context.Background(), authn.AccountToken{Namespace: "default", Account: account, Pod: &pod, Audiences: append([]string{more}, s.cfg.APIAudiences...),
 			From: time.Now(), To: time.Now().Add(time.Hour)})
 		if err != nil {
 			b.Fatal(err)

@@ -200,7 +200,7 @@ func (s *Server) openMetrics() {
 	}
 	s.metrics = metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
 		Objects: s.countObjects, CountsAge: period, Stats: s.engine.Stats, Features: s.features,
-		Release: s.edition.Release})
+		Release: s.edition.Release, Impersonation: s.edition.Since("1.36") && s.features.On("ConstrainedImpersonation")})
 	if s.sharing != nil {
 		s.metrics.Add(s.sharing.Figures)
 	}

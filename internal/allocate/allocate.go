@@ -45,6 +45,7 @@ type Config struct {
 	Addresses           []netip.Prefix // one range, or one of each family; the first is the default family's
 	FirstPort, LastPort int
 	Reserved            map[Item]string // items reserved for the named owner
+	Figures             Figures         // nil for none
 }
 
 // Range is a range of addresses, and the object that it is of.
@@ -53,6 +54,8 @@ type Range struct {
 	Source Source
 	// Small has the range end after its first 65536 addresses.
 	Small bool
+	// Named has figures count any address of the range as one that the write named.
+	Named bool
 }
 
 // Source is an object that ranges are of. Without a key there is none.
@@ -73,6 +76,7 @@ type Source struct {
 type Allocator struct {
 	families []string
 	reserved map[Item]string
+	figures  Figures // nil for none
 
 	mu      ranks.Mutex[ranks.Derived]
 	spans   map[string][]*span // by family, and portSpan
@@ -101,7 +105,8 @@ func Family(a netip.Addr) string {
 
 // New makes an allocator without allocations.
 func New(cfg Config) *Allocator {
-	a := &Allocator{spans: map[string][]*span{portSpan: {ports(cfg.FirstPort, cfg.LastPort)}}, held: map[Item]*holding{}, reserved: cfg.Reserved}
+	a := &Allocator{spans: map[string][]*span{portSpan: {ports(cfg.FirstPort, cfg.LastPort)}}, held: map[Item]*holding{}, reserved: cfg.Reserved,
+		figures: cfg.Figures}
 	for _, p := range cfg.Addresses {
 		family := Family(p.Addr())
 		a.families = append(a.families, family)

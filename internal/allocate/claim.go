@@ -3,6 +3,7 @@ package allocate
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // Claim is the allocation of one write. It ends with Keep or with Release. A nil Claim
@@ -13,6 +14,7 @@ type Claim struct {
 	all    *Allocator
 	dryRun bool
 	taken  []Item
+	made   []allocation
 	from   []Source
 }
 
@@ -23,7 +25,7 @@ func (a *Allocator) Begin(dryRun bool) *Claim { return &Claim{all: a, dryRun: dr
 // Any takes any free item: an address of the family, or a port for "". Errors:
 // ErrFull.
 func (c *Claim) Any(family string) (Item, error) {
-	a := c.all
+	a, begun := c.all, time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if family == "" {
@@ -37,29 +39,40 @@ func (c *Claim) Any(family string) (Item, error) {
 	for k := range spans {
 		s := spans[(first+k)%len(spans)]
 		if i, ok := s.any(func(i Item) bool { return c.allowed(i, "") }); ok {
-			c.take(i, s)
+			by := Dynamic
+			if s.named {
+				by = Static
+			}
+			c.take(i, s, by, begun)
 			return i, nil
 		}
+		c.failed(s, Dynamic)
 	}
 	return Item{}, ErrFull
 }
 
 // Take takes the given item for the object owner. Errors: ErrTaken, *OutsideError.
 func (c *Claim) Take(i Item, owner string) error {
-	a := c.all
+	a, begun := c.all, time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.spanOf(i)
 	if s == nil {
 		if all := a.spansOf(i); len(all) > 0 {
+			if all[0].source.Key == "" {
+				c.failed(all[0], Static)
+			}
 			return &OutsideError{all[0].text}
 		}
 		return &OutsideError{}
 	}
 	if !c.allowed(i, owner) {
+		if !s.mirror { // else the earlier allocations refuse it first, which nobody counts
+			c.failed(s, Static)
+		}
 		return ErrTaken
 	}
-	c.take(i, s)
+	c.take(i, s, Static, begun)
 	return nil
 }
 
@@ -72,8 +85,9 @@ func (c *Claim) allowed(i Item, owner string) bool {
 	return c.all.held[i] == nil && !slices.Contains(c.taken, i)
 }
 
-func (c *Claim) take(i Item, of *span) {
+func (c *Claim) take(i Item, of *span, by Scope, begun time.Time) {
 	c.taken = append(c.taken, i)
+	c.made = append(c.made, allocation{of.name(), by, time.Since(begun)})
 	if of.source.Key != "" {
 		c.from = append(c.from, of.source)
 	}
@@ -93,6 +107,7 @@ func (c *Claim) Sources() []Source {
 // Keep ends the claim of a write that was made, or whose outcome is unknown: the object
 // owner holds the items.
 func (c *Claim) Keep(owner string) {
+	c.report()
 	c.end(func(i Item) { c.all.hold(i, &holding{owner: owner}) })
 }
 
@@ -114,5 +129,5 @@ func (c *Claim) end(do func(Item)) {
 			do(i)
 		}
 	}
-	c.taken = nil
+	c.taken, c.made = nil, nil
 }

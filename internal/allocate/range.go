@@ -11,12 +11,23 @@ import (
 // span is a range of numbers, 0 to size-1, with the items that they stand for.
 type span struct {
 	text   string // the range as users write it
+	ports  bool
+	named  bool // see Range
+	mirror bool // of a range of an object that also has earlier allocations
 	size   uint64
 	low    uint64 // numbers below it are taken last
 	used   int    // number of held items
 	at     func(n uint64) Item
 	of     func(i Item) (n uint64, ok bool)
 	source Source
+}
+
+// name is the name of the span in figures.
+func (s *span) name() string {
+	if s.ports {
+		return ""
+	}
+	return s.text
 }
 
 // any picks a free number at random, first among those from low on. It reports false when
@@ -68,7 +79,7 @@ func addresses(r Range) *span {
 		size = min(size, maxAddresses-1)
 	}
 	p := r.Masked()
-	s := &span{text: p.String(), size: size, low: staticBand(size), source: r.Source}
+	s := &span{text: p.String(), size: size, low: staticBand(size), source: r.Source, named: r.Named, mirror: r.Small && r.Source.Key != ""}
 	s.at = func(n uint64) Item { return Item{Address: add(p.Addr(), n+1)} }
 	s.of = func(i Item) (uint64, bool) {
 		if i.Port != 0 || !p.Contains(i.Address) {
@@ -131,7 +142,7 @@ func staticBand(size uint64) uint64 {
 
 // ports is the span of a range of ports.
 func ports(first, last int) *span {
-	s := &span{text: fmt.Sprintf("%d-%d", first, last), size: uint64(last - first + 1)}
+	s := &span{ports: true, text: fmt.Sprintf("%d-%d", first, last), size: uint64(last - first + 1)}
 	s.at = func(n uint64) Item { return Item{Port: first + int(n)} }
 	s.of = func(i Item) (uint64, bool) { return uint64(i.Port - first), i.Port >= first && i.Port <= last }
 	return s

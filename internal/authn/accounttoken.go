@@ -40,6 +40,7 @@ type AccountObjects interface {
 type AccountTokenConfig struct {
 	Issuers   []string
 	Keys      []crypto.PublicKey // RSA or ECDSA
+	External  ExternalSigner     // has the keys in place of Keys; nil for none
 	Audiences []string           // of tokens that name none
 	// Lookup refuses tokens in secrets once secret or account are gone. Other tokens
 	// always depend on their objects.
@@ -57,7 +58,7 @@ type AccountTokenConfig struct {
 // TokenIssuer signed, and those in secrets. A token ends with its account, and with the
 // pod, the secret or the node that it is bound to.
 //
-// Invariant: the signature of a token in verified is valid; everything that depends on the
+// Invariant: the signature of a token in verified is valid by the keys of its generation; everything that depends on the
 // time or on objects is checked at each use.
 type AccountTokens struct {
 	cfg      AccountTokenConfig
@@ -103,7 +104,8 @@ func NewAccountTokens(cfg AccountTokenConfig) *AccountTokens {
 type accountLogin struct {
 	standard jwt.Claims
 	accountClaims
-	secretToken bool // it is one of those in secrets
+	generation  uint64 // of the keys that verified it
+	secretToken bool   // it is one of those in secrets
 	identity    *Identity
 }
 
@@ -117,21 +119,28 @@ const maxClockSkew = jwt.DefaultLeeway
 // tokenAlgorithms are those by which service accounts' tokens are signed.
 var tokenAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.ES384, jose.ES512}
 
+// SignsTokens reports whether an algorithm, "ES256", is one of them.
+func SignsTokens(algorithm string) bool {
+	return slices.Contains(tokenAlgorithms, jose.SignatureAlgorithm(algorithm))
+}
+
 // AuthenticateToken implements TokenAuthenticator. Tokens of other issuers, and texts that
 // are no tokens of this kind, are not known.
 func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*Identity, error) {
 	if len(token) > MaxTokenBytes {
 		return nil, nil
 	}
+	generation := a.generation()
 	login, ok := a.verified.Get(token)
-	if !ok {
+	if !ok || login.generation != generation {
 		if issuer := ClaimedIssuer(token); issuer != LegacyIssuer && !slices.Contains(a.cfg.Issuers, issuer) {
 			return nil, nil
 		}
 		var err error
-		if login, err = a.verify(token); login == nil || err != nil {
+		if login, err = a.verify(ctx, token); login == nil || err != nil {
 			return nil, err
 		}
+		login.generation = generation
 		a.verified.Put(token, login)
 	}
 	if err := a.valid(ctx, login, token); err != nil {
@@ -163,7 +172,7 @@ func ClaimedIssuer(token string) string {
 }
 
 // verify checks the signature of a token and reads its claims.
-func (a *AccountTokens) verify(token string) (*accountLogin, error) {
+func (a *AccountTokens) verify(ctx context.Context, token string) (*accountLogin, error) {
 	parsed, err := jwt.ParseSigned(token, tokenAlgorithms)
 	if err != nil {
 		return nil, nil // not a token of a service account
@@ -171,7 +180,7 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 	var own map[string]json.RawMessage
 	login := &accountLogin{}
 	err = errors.New("no key to verify it with")
-	for _, key := range a.keysFor(parsed) {
+	for _, key := range a.keysFor(ctx, parsed) {
 		if err = parsed.Claims(key, &login.standard, &own); err == nil {
 			break
 		}
@@ -242,9 +251,24 @@ func NodeOfAccount(user *User) string {
 	return user.Extra[nodeNameExtra][0]
 }
 
-// keysFor are the keys by which a token may be signed, the one that it names first.
-func (a *AccountTokens) keysFor(token *jwt.JSONWebToken) []crypto.PublicKey {
-	keys := slices.Clone(a.cfg.Keys)
+// generation is that of the present keys, which does not change without an external signer.
+func (a *AccountTokens) generation() uint64 {
+	if a.cfg.External == nil {
+		return 0
+	}
+	return a.cfg.External.Generation()
+}
+
+// keysFor are the keys by which a token may be signed, the one that it names first. Of an external signer
+// those that it does not name do not count.
+func (a *AccountTokens) keysFor(ctx context.Context, token *jwt.JSONWebToken) (keys []crypto.PublicKey) {
+	if a.cfg.External != nil {
+		for _, key := range a.cfg.External.Keys(ctx, token.Headers[0].KeyID) { // of one signature
+			keys = append(keys, key.Key)
+		}
+		return keys
+	}
+	keys = slices.Clone(a.cfg.Keys)
 	if len(token.Headers) == 1 && token.Headers[0].KeyID != "" {
 		slices.SortStableFunc(keys, func(x, y crypto.PublicKey) int {
 			named := func(k crypto.PublicKey) int {

@@ -56,7 +56,7 @@ func newMint(t testing.TB) *mint {
 }
 
 func (m *mint) token(t AccountToken) string {
-	text, err := m.Issue(t)
+	text, err := m.Issue(context.Background(), t)
 	if err != nil {
 		m.t.Fatal(err)
 	}

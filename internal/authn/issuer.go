@@ -1,12 +1,14 @@
 package authn
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -37,10 +39,27 @@ type AccountToken struct {
 	Stale     time.Time // from when on its use is counted as one of a token that is too old; zero for never
 }
 
-// TokenIssuer signs tokens of service accounts (RFC 7519).
+// TokenIssuer makes tokens of service accounts (RFC 7519).
 type TokenIssuer struct {
-	name   string
-	signer jose.Signer
+	name     string
+	signer   jose.Signer
+	external ExternalSigner // in place of signer; nil for none
+}
+
+// ExternalSigner is another program that signs tokens, and names the keys that verify them.
+type ExternalSigner interface {
+	// Sign makes a token of its claims, JSON.
+	Sign(ctx context.Context, claims []byte) (token string, err error)
+	// Keys returns the present keys of a name, or all of them for "". The program is asked for keys
+	// when there are none.
+	Keys(ctx context.Context, id string) []PublicKey
+	// Generation is a number of the present keys. Other keys have another one.
+	Generation() uint64
+}
+
+// NewExternalIssuer returns an issuer of that name whose tokens another program signs.
+func NewExternalIssuer(name string, signer ExternalSigner) *TokenIssuer {
+	return &TokenIssuer{name: name, external: signer}
 }
 
 // NewTokenIssuer returns an issuer of that name which signs with an RSA or ECDSA key,
@@ -62,7 +81,7 @@ func NewTokenIssuer(name string, keyPEM []byte) (*TokenIssuer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key cannot sign tokens: %w", err)
 	}
-	return &TokenIssuer{name, signer}, nil
+	return &TokenIssuer{name: name, signer: signer}, nil
 }
 
 // accountClaims are the claims of 1.25 in addition to those of RFC 7519, under the label
@@ -76,19 +95,29 @@ type accountClaims struct {
 	Stale     int64      `json:"warnafter,omitempty"` // seconds since 1970
 }
 
-// Issue signs a token.
-func (i *TokenIssuer) Issue(t AccountToken) (string, error) {
-	standard := jwt.Claims{ID: t.ID, Issuer: i.name, Subject: AccountName(t.Namespace, t.Account.Name),
-		IssuedAt: jwt.NewNumericDate(t.From), NotBefore: jwt.NewNumericDate(t.From), Expiry: jwt.NewNumericDate(t.To)}
+// Issue makes a token. An external signer is waited for until ctx ends.
+func (i *TokenIssuer) Issue(ctx context.Context, t AccountToken) (string, error) {
 	claims := accountClaims{Namespace: t.Namespace, Account: t.Account, Pod: t.Pod, Secret: t.Secret, Node: t.Node}
 	if !t.Stale.IsZero() {
 		claims.Stale = t.Stale.Unix()
 	}
-	own := map[string]any{
+	all := map[string]any{
+		"iss": i.name, "sub": AccountName(t.Namespace, t.Account.Name),
+		"iat": jwt.NewNumericDate(t.From), "nbf": jwt.NewNumericDate(t.From), "exp": jwt.NewNumericDate(t.To),
 		"aud":               t.Audiences, // a list, also of one
 		profile.LabelDomain: claims,
 	}
-	return jwt.Signed(i.signer).Claims(standard).Claims(own).Serialize()
+	if t.ID != "" {
+		all["jti"] = t.ID
+	}
+	if i.external == nil {
+		return jwt.Signed(i.signer).Claims(all).Serialize()
+	}
+	payload, err := json.Marshal(all)
+	if err != nil {
+		return "", err
+	}
+	return i.external.Sign(ctx, payload)
 }
 
 // IssueForSecret signs the token of a secret: it ends with the secret.

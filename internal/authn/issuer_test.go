@@ -34,7 +34,7 @@ func TestTokensVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		text, err := issuer.Issue(AccountToken{Namespace: "ns", Account: Reference{"a", "1"}, Audiences: []string{"x"}, From: now, To: now.Add(time.Hour)})
+		text, err := issuer.Issue(t.Context(), AccountToken{Namespace: "ns", Account: Reference{"a", "1"}, Audiences: []string{"x"}, From: now, To: now.Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,25 +84,48 @@ func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	return "", fmt.Errorf("a key of type %T cannot sign tokens; use RSA or ECDSA", key)
 }
 
+// PublicKey is a key that verifies tokens.
+type PublicKey struct {
+	ID  string // which the headers of tokens have
+	Key crypto.PublicKey
+	// Hidden keeps the key out of the documents about the issuer: it signs no new tokens.
+	Hidden bool
+}
+
+// NamePublicKeys gives keys the names that a TokenIssuer with a key of its own writes into tokens.
+func NamePublicKeys(keys []crypto.PublicKey) ([]PublicKey, error) {
+	named := make([]PublicKey, 0, len(keys))
+	for _, key := range keys {
+		id, err := keyID(key)
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, PublicKey{ID: id, Key: key})
+	}
+	return named, nil
+}
+
 // IssuerDocuments describe an issuer of tokens to other programs (OpenID Connect
 // Discovery 1.0, section 4.2, and RFC 7517).
 type IssuerDocuments struct{ Configuration, Keys []byte }
 
 // NewIssuerDocuments makes the documents of an issuer, whose keys are published at a URL.
-func NewIssuerDocuments(issuer, keysURL string, keys []crypto.PublicKey) (*IssuerDocuments, error) {
+func NewIssuerDocuments(issuer, keysURL string, keys []PublicKey) (*IssuerDocuments, error) {
 	var set jose.JSONWebKeySet
 	var algorithms []string
 	for _, key := range keys {
-		algorithm, err := algorithmOf(key)
+		if key.Hidden {
+			continue
+		}
+		algorithm, err := algorithmOf(key.Key)
 		if err != nil {
 			return nil, err
 		}
-		id, err := keyID(key)
-		if err != nil {
-			return nil, err
-		}
-		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key, KeyID: id, Algorithm: string(algorithm), Use: "sig"})
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key.Key, KeyID: key.ID, Algorithm: string(algorithm), Use: "sig"})
 		algorithms = append(algorithms, string(algorithm))
+	}
+	if len(set.Keys) == 0 {
+		return nil, errors.New("all keys are excluded from the documents about the issuer")
 	}
 	slices.Sort(algorithms)
 	configuration, err := json.Marshal(struct {

@@ -71,7 +71,8 @@ type Config struct {
 	Served func(group, plural, version string) (served string, ok bool)
 
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
-	// SecretToken makes the token of a service account, by name and uid, for a secret.
+	// SecretToken makes the token of a service account, by name and uid, for a secret; nil for none.
+	// Then AccountToken does not run.
 	SecretToken func(namespace, account, uid, secret string) (string, error)
 	Now         func() time.Time
 	Logger      *slog.Logger
@@ -180,7 +181,8 @@ func Start(ctx context.Context, cfg Config) *Manager {
 	c := newCluster(cfg)
 	m := &Manager{stop: stop, feed: newFeed(c)}
 	for _, made := range makers {
-		if c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) && c.on(gates[made.name]) {
+		able := made.name != AccountToken || cfg.SecretToken != nil
+		if able && c.serves(made.group, made.plural) && Enabled(cfg.Controllers, made.name) && c.on(gates[made.name]) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
 		}
 	}

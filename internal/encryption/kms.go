@@ -106,7 +106,7 @@ func (s *service) status() (keyID string, err error) {
 		return "", err
 	}
 	health := ""
-	whole := fields(answer, func(field protowire.Number, value []byte) {
+	whole := grpc.Fields(answer, func(field protowire.Number, value []byte) {
 		switch field {
 		case 2:
 			health = string(value)
@@ -126,24 +126,24 @@ func (s *service) status() (keyID string, err error) {
 // wrap has the service encrypt a key.
 func (s *service) wrap(key []byte) (w wrapped, err error) {
 	if s.version == 1 {
-		answer, err := s.call("Encrypt", appendBytes(appendBytes(nil, 1, []byte("v1beta1")), 2, key))
-		fields(answer, func(_ protowire.Number, value []byte) { w.key = value })
+		answer, err := s.call("Encrypt", grpc.AppendBytes(grpc.AppendBytes(nil, 1, []byte("v1beta1")), 2, key))
+		grpc.Fields(answer, func(_ protowire.Number, value []byte) { w.key = value })
 		return w, err
 	}
-	answer, err := s.call("Encrypt", appendBytes(appendBytes(nil, 1, key), 2, []byte(uuid.NewString())))
+	answer, err := s.call("Encrypt", grpc.AppendBytes(grpc.AppendBytes(nil, 1, key), 2, []byte(uuid.NewString())))
 	w, _ = readWrapped(answer) // the answer has the form that records have
 	return w, err
 }
 
 // unwrap has the service decrypt a key.
 func (s *service) unwrap(w *wrapped) (key []byte, err error) {
-	message := appendBytes(appendBytes(nil, 1, []byte("v1beta1")), 2, w.key)
+	message := grpc.AppendBytes(grpc.AppendBytes(nil, 1, []byte("v1beta1")), 2, w.key)
 	if s.version == 2 {
-		message = appendBytes(appendBytes(appendBytes(nil, 1, w.key), 2, []byte(uuid.NewString())), 3, []byte(w.keyID))
+		message = grpc.AppendBytes(grpc.AppendBytes(grpc.AppendBytes(nil, 1, w.key), 2, []byte(uuid.NewString())), 3, []byte(w.keyID))
 		message = appendAnnotations(message, 4, w.annotations)
 	}
 	answer, err := s.call("Decrypt", message)
-	fields(answer, func(_ protowire.Number, value []byte) { key = value })
+	grpc.Fields(answer, func(_ protowire.Number, value []byte) { key = value })
 	if err == nil && len(key) != keyBytes {
 		err = errNoKey
 	}

@@ -47,8 +47,8 @@ func (s *service) sealValue(dst []byte, place string, plain []byte) ([]byte, err
 		return nil, err
 	}
 	if s.version == 2 {
-		dst = appendBytes(dst, objectData, aead.sealValue(nil, place, plain))
-		dst = appendBytes(appendBytes(dst, objectKeyID, []byte(key.wrapped.keyID)), objectKey, key.wrapped.key)
+		dst = grpc.AppendBytes(dst, objectData, aead.sealValue(nil, place, plain))
+		dst = grpc.AppendBytes(grpc.AppendBytes(dst, objectKeyID, []byte(key.wrapped.keyID)), objectKey, key.wrapped.key)
 		return appendAnnotations(dst, objectAnnotations, key.wrapped.annotations), nil
 	}
 	if len(key.wrapped.key) > 1<<16-1 {
@@ -86,7 +86,7 @@ func (s *service) openObject(place string, sealed []byte) (plain []byte, stale b
 		w    wrapped
 		data []byte
 	)
-	whole := fields(sealed, func(field protowire.Number, value []byte) {
+	whole := grpc.Fields(sealed, func(field protowire.Number, value []byte) {
 		switch field {
 		case objectData:
 			data = value
@@ -105,7 +105,7 @@ func (s *service) openObject(place string, sealed []byte) (plain []byte, stale b
 	if err != nil {
 		return nil, false, err
 	}
-	switch kind := number(sealed, objectKeyKind); {
+	switch kind := grpc.Number(sealed, objectKeyKind); {
 	case kind == seedKind && len(data) < saltBytes:
 		return nil, false, errDamaged
 	case kind == seedKind:

@@ -14,12 +14,16 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Caller calls the methods of one server.
 type Caller struct {
 	at   string // the URL of its methods
 	http *http.Client
+
+	uncut context.Context // until Cut
+	cut   context.CancelFunc
 }
 
 // New makes the caller of a server at an address: of a "unix" socket, where "@name" is
@@ -32,16 +36,59 @@ func New(network, address string) *Caller {
 			address = "\x00" + name
 		}
 	}
+	c := &Caller{at: "http://" + authority}
 	t := &http.Transport{Protocols: new(http.Protocols), MaxIdleConnsPerHost: 1}
 	t.Protocols.SetUnencryptedHTTP2(true)
 	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, address)
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return cuttable{conn, context.AfterFunc(c.uncut, func() { _ = conn.Close() })}, nil
 	}
-	return &Caller{"http://" + authority, &http.Client{Transport: t}}
+	c.http = &http.Client{Transport: t}
+	c.uncut, c.cut = context.WithCancel(context.Background())
+	return c
 }
 
-// Close closes the connection, once it is idle.
+// cuttable is a connection until Cut.
+type cuttable struct {
+	net.Conn
+	release func() bool
+}
+
+func (c cuttable) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
+
+// Close closes the connection, if it is idle.
 func (c *Caller) Close() { c.http.CloseIdleConnections() }
+
+// Cut closes the connection, with the calls on it.
+func (c *Caller) Cut() { c.cut() }
+
+// The pauses between attempts to connect to a server that does not listen yet.
+const (
+	leastPause = 20 * time.Millisecond
+	mostPause  = time.Second
+)
+
+// CallWhenReady is Call for a server that may not listen, or no longer at the other end of a connection: it tries to send the message
+// until ctx ends.
+func (c *Caller) CallWhenReady(ctx context.Context, method string, message []byte) ([]byte, error) {
+	for pause := leastPause; ; pause = min(2*pause, mostPause) {
+		answer, err := c.Call(ctx, method, message)
+		if sending := new(net.OpError); ctx.Err() != nil || !errors.As(err, &sending) || sending.Op != "dial" && sending.Op != "write" {
+			return answer, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}
 
 // StatusError is the error of a method.
 type StatusError struct {
@@ -51,18 +98,8 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s (gRPC code %d)", e.Message, e.Code) }
 
-// Codes that callers ask for.
-const (
-	Canceled          = 1
-	DeadlineExceeded  = 4
-	ResourceExhausted = 8
-	Aborted           = 10
-	Unimplemented     = 12 // a method that the server does not have
-	Unavailable       = 14
-)
-
-// mostMessage bounds an answer, in bytes.
-const mostMessage = 1 << 20
+// mostMessage bounds an answer, in bytes: 4 MiB, as libraries of gRPC do.
+const mostMessage = 4 << 20
 
 // Call calls a method, "/v2.KeyManagementService/Status", with a message, and returns the
 // message of the answer.
@@ -79,9 +116,14 @@ func (c *Caller) Call(ctx context.Context, method string, message []byte) ([]byt
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostMessage+1))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 5+mostMessage+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(text) > 5 {
+		if size := binary.BigEndian.Uint32(text[1:5]); size > mostMessage {
+			return nil, &StatusError{ResourceExhausted, fmt.Sprintf("grpc: received message larger than max (%d vs. %d)", size, mostMessage)}
+		}
 	}
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answered with the HTTP status %d", answer.StatusCode)

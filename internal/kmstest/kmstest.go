@@ -2,11 +2,7 @@
 package kmstest
 
 import (
-	"encoding/binary"
-	"io"
-	"net"
-	"net/http"
-	"path/filepath"
+	"context"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/capstan-dev/capstan/internal/grpc"
+	"github.com/capstan-dev/capstan/internal/grpctest"
 )
 
 // Service is a key management service that speaks v1beta1, v2alpha1 and v2. It encrypts a key as the key
@@ -43,16 +40,10 @@ func Start(t testing.TB) *Service { return StartOnly(t, "") }
 // StartOnly starts a service that speaks one version: "v2alpha1".
 func StartOnly(t testing.TB, version string) *Service {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "kms.sock")
-	s := &Service{Endpoint: "unix://" + path, only: version, calls: map[string]int{}}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &http.Server{Protocols: new(http.Protocols), Handler: s}
-	h.Protocols.SetUnencryptedHTTP2(true)
-	go func() { _ = h.Serve(l) }()
-	t.Cleanup(func() { _ = h.Close() })
+	s := &Service{only: version, calls: map[string]int{}}
+	socket := grpctest.New(t, s.serve)
+	s.Endpoint = "unix://" + socket.Path
+	socket.Listen(t)
 	return s
 }
 
@@ -63,46 +54,26 @@ func (s *Service) Calls(method string) int {
 	return s.calls[method]
 }
 
-// ServeHTTP implements http.Handler: one method of gRPC.
-func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve answers one question.
+func (s *Service) serve(ctx context.Context, path string, question []byte) (answer []byte, code int, words string) {
 	s.Asked.Add(1)
-	version, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".KeyManagementService/")
+	version, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), ".KeyManagementService/")
 	s.mu.Lock()
 	s.calls[method]++
 	s.mu.Unlock()
 	if s.Hangs.Load() {
 		s.Hung.Add(1)
-		<-r.Context().Done()
-		return
+		<-ctx.Done()
+		return nil, grpc.Canceled, "hung"
 	}
-	question, err := io.ReadAll(r.Body)
-	w.Header().Set("Content-Type", "application/grpc")
-	w.Header().Set("Trailer", "Grpc-Status, Grpc-Message")
-	known := s.only == "" || s.only == version
-	switch code := s.Fails.Load(); {
-	case err != nil || len(question) < 5:
-		fail(w, grpc.Canceled, "no question")
-		return
-	case known && code != 0:
-		fail(w, int(code), "on%20purpose")
-		return
+	if s.only != "" && s.only != version {
+		return nil, grpc.Unimplemented, "no answer"
 	}
-	answer, code := []byte(nil), grpc.Unimplemented
-	if known {
-		answer, code = s.answer(version, method, question[5:])
+	if code := s.Fails.Load(); code != 0 {
+		return nil, int(code), "on purpose"
 	}
-	if answer == nil {
-		fail(w, code, "no%20answer")
-		return
-	}
-	_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(answer))), answer...))
-	w.Header().Set("Grpc-Status", "0")
-}
-
-func fail(w http.ResponseWriter, code int, words string) {
-	w.WriteHeader(http.StatusOK)
-	w.Header().Set("Grpc-Status", strconv.Itoa(code))
-	w.Header().Set("Grpc-Message", words)
+	answer, code = s.answer(version, method, question)
+	return answer, code, "no answer"
 }
 
 // annotation is the map of annotations that a question for the decryption of a key of v2 needs: a.b is c.

@@ -60,7 +60,7 @@ type Config struct {
 
 	Elsewhere controller.Elsewhere // extension servers
 	Services  *addresses.Services
-	Issuer    *authn.TokenIssuer // of tokens in secrets
+	Issuer    *authn.TokenIssuer // of tokens in secrets; nil for none
 	Quotas    *quota.Quotas
 
 	// Sharing has the parts of a shared store; nil for a store of the server's own.
@@ -208,11 +208,8 @@ func (c *Controllers) startControllers(ctx context.Context) *controller.Manager 
 		On:        c.cfg.Release.On,
 		Served:    c.served,
 		RootCA:    func() []byte { return c.keys.Credentials().CA },
-		SecretToken: func(namespace, account, uid, secret string) (string, error) {
-			return c.cfg.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
-		},
-		Now:    c.cfg.Clock,
-		Logger: c.log,
+		Now:       c.cfg.Clock,
+		Logger:    c.log,
 
 		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate,
 			Cleaning: c.cfg.Pauses.Certificates},
@@ -220,6 +217,11 @@ func (c *Controllers) startControllers(ctx context.Context) *controller.Manager 
 			Manager: controllersManager}},
 		QuotaResync: c.cfg.Pauses.Quotas,
 		RangeGrace:  c.cfg.Pauses.RangeGrace,
+	}
+	if issuer := c.cfg.Issuer; issuer != nil {
+		cfg.SecretToken = func(namespace, account, uid, secret string) (string, error) {
+			return issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
+		}
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {

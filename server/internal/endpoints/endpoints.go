@@ -23,12 +23,11 @@ import (
 
 // Config holds the limits and dependencies of the endpoints.
 type Config struct {
-	Log                              *slog.Logger
-	Clock                            func() time.Time
-	APIAudiences                     []string
-	ServiceAccountMaxTokenExpiration time.Duration // 0 for no bound
-	KeepTokenExpiration              bool          // see authn.Settings
-	DecodeLimits                     document.Limits
+	Log          *slog.Logger
+	Clock        func() time.Time
+	APIAudiences []string
+	TokenLives   TokenLives
+	DecodeLimits document.Limits
 	// Documents makes the generated ones, those of the built-in resources first, when the first is asked for.
 	Documents func() []api.Documents
 	Release   string // of the built-in kinds: "1.25"
@@ -44,8 +43,8 @@ type Config struct {
 	Authz    authz.Authorizer
 	Issuer   *authn.TokenIssuer
 	Tokens   authn.TokenAuthenticator
-	// IssuerDocuments are published; nil for none.
-	IssuerDocuments *authn.IssuerDocuments
+	// IssuerDocuments are published, with the number of seconds for which they count; nil for none.
+	IssuerDocuments func() (documents *authn.IssuerDocuments, maxAge int)
 	Metrics         *metrics.Metrics
 	// Agents and Forwarder are for connections to nodes and pods.
 	Agents    *outbound.Agents

@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
@@ -16,7 +17,8 @@ func (x *Endpoints) IssuerConfiguration(r *request.Request) error {
 	if x.cfg.IssuerDocuments == nil {
 		return api.UnknownPath()
 	}
-	return sendIssuerDocument(r, "application/json", x.cfg.IssuerDocuments.Configuration)
+	documents, age := x.cfg.IssuerDocuments()
+	return sendIssuerDocument(r, "application/json", documents.Configuration, age)
 }
 
 // KeysPath is the path of the public keys of service accounts' tokens.
@@ -27,16 +29,17 @@ func (x *Endpoints) IssuerKeys(r *request.Request) error {
 	if x.cfg.IssuerDocuments == nil {
 		return api.UnknownPath()
 	}
-	return sendIssuerDocument(r, "application/jwk-set+json", x.cfg.IssuerDocuments.Keys)
+	documents, age := x.cfg.IssuerDocuments()
+	return sendIssuerDocument(r, "application/jwk-set+json", documents.Keys, age)
 }
 
-func sendIssuerDocument(r *request.Request, mediaType string, text []byte) error {
+func sendIssuerDocument(r *request.Request, mediaType string, text []byte, maxAge int) error {
 	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
 	if !codec.Accepts(r.HTTP.Header.Get("Accept"), mediaType) {
 		return api.NotAcceptable([]string{mediaType})
 	}
-	r.Writer.Header().Set("Cache-Control", "public, max-age=3600")
+	r.Writer.Header().Set("Cache-Control", "public, max-age="+strconv.Itoa(maxAge))
 	return r.Send(http.StatusOK, mediaType, text)
 }

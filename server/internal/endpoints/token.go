@@ -58,9 +58,12 @@ func (x *Endpoints) requestToken(r *request.Request) error {
 	if x.features.On("ServiceAccountTokenJTI") {
 		token.ID = uuid.NewString()
 	}
-	text, err := x.issuer.Issue(token)
+	text, err := x.issuer.Issue(r.Context, token)
 	if err != nil {
-		return err
+		if ended := r.Context.Err(); ended != nil {
+			return ended
+		}
+		return api.Internal("failed to generate token: " + err.Error())
 	}
 	if token.ID != "" {
 		r.Annotate("authentication."+profile.LabelDomain+"/issued-credential-id", authn.TokenCredential(token.ID))
@@ -125,7 +128,7 @@ func (x *Endpoints) completeToken(t request.Target, obj document.Value) error {
 // limitToken sets the end of a token, and returns the one that its request is answered with.
 func (x *Endpoints) limitToken(r *request.Request, spec document.Value, token *authn.AccountToken) (expires time.Time) {
 	seconds, _ := spec.Get("expirationSeconds").Int()
-	if most := int64(x.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
+	if most := int64(x.cfg.TokenLives.Most / time.Second); most > 0 && seconds > most {
 		r.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
 		seconds = most
 		spec.SetInt("expirationSeconds", seconds)
@@ -133,23 +136,30 @@ func (x *Endpoints) limitToken(r *request.Request, spec document.Value, token *a
 	token.To = token.From.Add(time.Duration(seconds) * time.Second)
 	expires = token.To
 	if x.extends(seconds, token) {
-		token.Stale, token.To = token.To, token.From.Add(extendedLife)
+		token.Stale, token.To = token.To, token.From.Add(x.cfg.TokenLives.Extended)
 	}
 	return expires
+}
+
+// TokenLives are bounds of the lives of service accounts' tokens.
+type TokenLives struct {
+	Most time.Duration // 0 for no bound
+	// Extended is the life of the token that every pod has by default; 0 for that of its request.
+	Extended time.Duration
 }
 
 // The life of the token that every pod has by default, in seconds, and the life that it gets
 // so that programs which read it only once go on working.
 const (
 	defaultPodTokenSeconds = 3607
-	extendedLife           = 365 * 24 * time.Hour
+	ExtendedTokenLife      = 365 * 24 * time.Hour
 )
 
 // extends reports whether a token lasts longer than requested: the default one of a pod
 // does.
 func (x *Endpoints) extends(seconds int64, t *authn.AccountToken) bool {
 	own := func(audience string) bool { return slices.Contains(x.cfg.APIAudiences, audience) }
-	return !x.cfg.KeepTokenExpiration && t.Pod != nil && seconds == defaultPodTokenSeconds && len(t.Audiences) > 0 &&
+	return x.cfg.TokenLives.Extended > 0 && t.Pod != nil && seconds == defaultPodTokenSeconds && len(t.Audiences) > 0 &&
 		!slices.ContainsFunc(t.Audiences, func(a string) bool { return !own(a) })
 }
 

@@ -83,7 +83,7 @@ func accountTokens(t *testing.T, h *harness.Server, foreign []byte) (requested, 
 	requested = h.Post(ns+"/serviceaccounts/web/token", `{"spec":{}}`).Field(t, "status.token").(string)
 	issuer, err := authn.NewTokenIssuer("https://kubernetes.default.svc", foreign)
 	if err == nil {
-		made, err = issuer.Issue(authn.AccountToken{Namespace: "default", Account: authn.Reference{Name: "web", UID: uid}, Audiences: []string{"https://kubernetes.default.svc"}, From: time.Now(), To: time.Now().Add(time.Hour)})
+		made, err = issuer.Issue(t.Context(), authn.AccountToken{Namespace: "default", Account: authn.Reference{Name: "web", UID: uid}, Audiences: []string{"https://kubernetes.default.svc"}, From: time.Now(), To: time.Now().Add(time.Hour)})
 	}
 	if err != nil {
 		t.Fatal(err)

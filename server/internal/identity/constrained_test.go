@@ -64,7 +64,38 @@ func TestConstrainedImpersonation(t *testing.T) {
 		if got.Code != 200 {
 			t.Errorf("%s: an administrator as another one: %d %s", release, got.Code, got.Body)
 		}
+		checkImpersonationFigures(t, h, on)
 		checkConstraints(t, release, lines())
+	}
+}
+
+// checkImpersonationFigures looks for the metrics of the requests of the test, which releases before 1.36 do not have.
+func checkImpersonationFigures(t *testing.T, h *harness.Server, there bool) {
+	t.Helper()
+	got := map[string]string{}
+	for line, value := range h.Figures() {
+		if name, is := strings.CutPrefix(line, "apiserver_impersonation_"); is && !strings.Contains(name, "_seconds_bucket") && !strings.Contains(name, "_sum") {
+			got[name] = value
+		}
+	}
+	want := map[string]string{}
+	for labels, n := range map[string]string{`allowed",mode="arbitrary-node`: "1", `allowed",mode="legacy`: "1", `allowed",mode="serviceaccount`: "1",
+		`allowed",mode="user-info`: "2", `denied",mode="`: "9"} {
+		want[`attempts_total{decision="`+labels+`"`], want[`attempts_duration_seconds_count{decision="`+labels+`"`] = n, n
+	}
+	for labels, n := range map[string]string{`allowed",mode="user-info`: "19", `denied",mode="user-info`: "3", `allowed",mode="legacy`: "2", `denied",mode="legacy`: "9"} {
+		want[`authorization_attempts_total{decision="`+labels+`"`] = n
+	}
+	if !there {
+		want = nil
+	}
+	for name, n := range want {
+		if got[name] != n {
+			t.Errorf("%s is %q, want %q", name, got[name], n)
+		}
+	}
+	if !there && len(got) > 0 {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -8,7 +8,7 @@ func Descriptions(others ...prometheus.Collector) (all []*prometheus.Desc) {
 	etcd := NewEtcd()
 	go func() {
 		defer close(to)
-		for _, c := range append(others, New(Sources{}).registry, etcd.took, etcd.sizes, NewSpans()) {
+		for _, c := range append(others, New(Sources{Impersonation: true}).registry, etcd.took, etcd.sizes, NewSpans(), NewExternalJWT(), NewAllocators(AllocatorsConfig{true, true})) {
 			c.Describe(to)
 		}
 		r := NewReloads("encryption_config_controller", nil)

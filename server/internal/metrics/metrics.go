@@ -46,6 +46,8 @@ type Metrics struct {
 	Policies     *Policies
 	Admission    *Admission
 	Audit        *Audit
+	// Impersonation is nil in releases without.
+	Impersonation *Impersonation
 
 	mu     ranks.RWMutex[ranks.Derived]
 	series map[Key]*series
@@ -82,6 +84,8 @@ type Sources struct {
 	Stats     func() store.Stats
 	Features  options.Gates
 	Release   string // of the built-in kinds: "1.25"
+	// Impersonation adds the metrics of requests that act as another user.
+	Impersonation bool
 }
 
 // New makes the metrics of one server.
@@ -133,6 +137,10 @@ func New(from Sources) *Metrics {
 		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features, from.Release),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.Policies.all()...)
+	if from.Impersonation {
+		m.Impersonation = newImpersonation()
+		m.registry.MustRegister(m.Impersonation.all()...)
+	}
 	return m
 }
 

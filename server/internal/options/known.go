@@ -22,6 +22,7 @@ var effects = map[string]string{
 	"StructuredAuthenticationConfiguration":          "a file names the issuers of ID tokens (--authentication-config)",
 	"StructuredAuthorizationConfiguration":           "a file names the authorizers (--authorization-config)",
 	"ConstrainedImpersonation":                       "who acts as another user may be allowed to for single verbs (impersonate-on:user-info:list)",
+	"ExternalServiceAccountTokenSigner":              "another program signs the tokens of service accounts (--service-account-signing-endpoint)",
 	"NodeDeclaredFeatures":                           "a pod is not changed in ways that its node lacks the features for",
 	"AuthorizeNodeWithSelectors":                     "the agent of a node reads its own node and the pods on it only",
 	"AuthorizeWithSelectors":                         "authorizers see the selectors of requests",

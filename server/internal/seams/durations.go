@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/externaljwt"
 	"github.com/capstan-dev/capstan/internal/tracing"
 	"github.com/capstan-dev/capstan/server/internal/background"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
@@ -46,6 +47,9 @@ type Durations struct {
 	Types time.Duration
 	// Counts bounds the age of the numbers of objects in metrics.
 	Counts time.Duration
+
+	// Signer are the times of an external signer of tokens; zero for those of kube-apiserver.
+	Signer externaljwt.Pauses
 
 	// ExtensionServers are the times of extension servers.
 	ExtensionServers extensions.Times

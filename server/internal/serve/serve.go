@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/health"
 	"github.com/capstan-dev/capstan/server/internal/kinds/custom"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/request"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Endpoints   *endpoints.Endpoints
 	Explorer    *endpoints.Explorer // nil for none
 	Extensions  *extensions.Extensions
+	// Impersonation counts requests that act as another user; nil for none.
+	Impersonation *metrics.Impersonation
 }
 
 // Handler answers every request of a server.

@@ -68,6 +68,10 @@ type Config struct {
 	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
 	// accounts, PEM, RSA or ECDSA. Default: one that the server makes and keeps.
 	ServiceAccountSigningKeyFile string
+	// ServiceAccountSigningEndpoint is the socket of a program that signs the tokens of service
+	// accounts and has the keys that verify them, in place of these files: a path, or "@name" for
+	// one without a file. Default: none.
+	ServiceAccountSigningEndpoint string
 	// ServiceAccountPrivateKeyFile holds the key that signs the tokens of service accounts
 	// which secrets hold, as kube-controller-manager does, PEM, RSA or ECDSA. Default: the
 	// key of ServiceAccountSigningKeyFile, which defaults to this one too.
@@ -134,6 +138,10 @@ func (c *Config) Validate() error {
 	var all []error
 	if (c.TLSCertFile == "") != (c.TLSPrivateKeyFile == "") {
 		all = append(all, errors.New("serving certificate: the certificate file and the private key file belong together; set both or none"))
+	}
+	if c.ServiceAccountSigningEndpoint != "" && (c.ServiceAccountSigningKeyFile != "" || len(c.ServiceAccountKeyFiles) > 0) {
+		all = append(all, errors.New("can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with `--service-account-signing-endpoint` "+
+			"(They are mutually exclusive)"))
 	}
 	if (c.ClusterSigningCertFile == "") != (c.ClusterSigningKeyFile == "") {
 		all = append(all, errors.New("signing authority: --cluster-signing-cert-file and --cluster-signing-key-file belong together; set both or none"))

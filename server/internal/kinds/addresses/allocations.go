@@ -37,7 +37,7 @@ var (
 // NewAllocations makes the store of services, whose keys have a prefix, over another one. With portsOnly there are
 // allocations of node ports only, as where addresses have objects.
 func NewAllocations(cfg *Config, services string, portsOnly bool, s store.Store) (*Allocations, error) {
-	all, err := newAllocator(cfg, services)
+	all, err := newAllocator(cfg, services, nil)
 	if err != nil {
 		return nil, err
 	}

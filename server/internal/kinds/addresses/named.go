@@ -141,8 +141,10 @@ func (n *named) rangesFor(objects map[string]*network) (all []allocate.Range) {
 			if !of.usable || p.Addr().Is6() && p.Bits() < shortestRange {
 				continue
 			}
+			// From 1.33 on an address is found by the earlier allocations, and then named.
+			earlier := n.kinds.DualWrites && slices.Contains(n.configured, p.Masked())
 			all = append(all, allocate.Range{Prefix: p, Source: allocate.Source{Key: key, Revision: of.revision},
-				Small: n.kinds.DualWrites && slices.Contains(n.configured, p.Masked())})
+				Small: earlier, Named: earlier && n.kinds.Since("1.33")})
 		}
 	}
 	if n.kinds.DualWrites {

@@ -30,11 +30,11 @@ type Services struct {
 }
 
 // Open reads the items of the stored services, and follows them. With kinds, the objects of addresses and their ranges
-// too; nil for none.
-func Open(ctx context.Context, cfg *Config, res *catalog.Row, kinds *Kinds, s store.Store, log *slog.Logger) (*Services, error) {
+// too; nil for none. figures count allocations, nil for none.
+func Open(ctx context.Context, cfg *Config, res *catalog.Row, kinds *Kinds, figures allocate.Figures, s store.Store, log *slog.Logger) (*Services, error) {
 	v := &Services{Row: res, log: log}
 	var err error
-	if v.all, err = newAllocator(cfg, res.Prefix("")); err != nil {
+	if v.all, err = newAllocator(cfg, res.Prefix(""), figures); err != nil {
 		return nil, err
 	}
 	if kinds != nil {
@@ -51,6 +51,9 @@ func Open(ctx context.Context, cfg *Config, res *catalog.Row, kinds *Kinds, s st
 	return v, nil
 }
 
+// Uses are those of the ranges.
+func (v *Services) Uses() []allocate.Use { return v.all.Uses() }
+
 // Close ends following.
 func (v *Services) Close() {
 	v.Collection.Close()
@@ -59,7 +62,7 @@ func (v *Services) Close() {
 
 // newAllocator makes the allocator of the configured ranges. The keys of services begin with a
 // prefix.
-func newAllocator(cfg *Config, services string) (*allocate.Allocator, error) {
+func newAllocator(cfg *Config, services string, figures allocate.Figures) (*allocate.Allocator, error) {
 	ranges, err := Ranges(cfg.ServiceClusterIPRange)
 	if err != nil {
 		return nil, err
@@ -68,7 +71,7 @@ func newAllocator(cfg *Config, services string) (*allocate.Allocator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
+	return allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last, Figures: figures,
 		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: services + "default/" + OwnService}}), nil
 }
 
