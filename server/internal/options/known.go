@@ -15,6 +15,7 @@ var effects = map[string]string{
 	Compression:     "large answers are compressed for clients that accept it",
 	OpenAPIV3:       "documents below /openapi/v3",
 	VersionHashes:   "discovery says by a hash how a resource is stored",
+	DryRun:          "writes that are tried only (dryRun=All); without it they are refused",
 	CBOR:            "requests, answers and watches in CBOR for clients that ask for it",
 	"AllowInsecureKubeletCertificateSigningRequests": "NodeRestriction lets an agent ask for a certificate of another node",
 	"AllowParsingUserUIDFromCertAuth":                "a client certificate may name the uid of its user",
@@ -22,7 +23,9 @@ var effects = map[string]string{
 	"StructuredAuthenticationConfiguration":          "a file names the issuers of ID tokens (--authentication-config)",
 	"StructuredAuthorizationConfiguration":           "a file names the authorizers (--authorization-config)",
 	"ConstrainedImpersonation":                       "who acts as another user may be allowed to for single verbs (impersonate-on:user-info:list)",
+	"MutatingAdmissionPolicy":                        "policies change objects (MutatingAdmissionPolicy)",
 	"NodeDeclaredFeatures":                           "a pod is not changed in ways that its node lacks the features for",
+	"ValidatingAdmissionPolicy":                      "policies check objects (ValidatingAdmissionPolicy)",
 	"AuthorizeNodeWithSelectors":                     "the agent of a node reads its own node and the pods on it only",
 	"AuthorizeWithSelectors":                         "authorizers see the selectors of requests",
 	"DRAResourceClaimGranularStatusAuthorization":    "who may write which part of the status of a claim on devices is asked of the authorizers",
@@ -53,7 +56,7 @@ var granted = map[string]bool{"APISelfSubjectReview": true, "APIServerIdentity":
 	"DRAResourcePoolStatus": true, "KubeletFineGrainedAuthz": true,
 	"KubeletServiceAccountTokenForCredentialProviders": true,
 	"LegacyServiceAccountTokenCleanUp":                 true, "MultiCIDRServiceAllocator": true, "PodCertificateRequest": true, "SELinuxChangePolicy": true,
-	"StatefulSetAutoDeletePVC": true, "StorageVersionAPI": true, "StorageVersionMigrator": true, "ValidatingAdmissionPolicy": true,
+	"StatefulSetAutoDeletePVC": true, "StorageVersionAPI": true, "StorageVersionMigrator": true,
 	"VolumeAttributesClass": true, "WorkloadWithJob": true}
 
 var stages = map[string]stage{"alpha": alpha, "beta": beta, "stable": stable, "deprecated": deprecated}
@@ -64,7 +67,7 @@ func featuresOf(release string) features {
 	all := features{}
 	fields := gates.Fields()
 	for name, g := range gates.Of(release) {
-		f := feature{stage: stages[g.Stage], on: g.On, ended: g.Ended, does: effects[name]}
+		f := feature{stage: stages[g.Stage], on: g.On, locked: g.Locked, ended: g.Ended, does: effects[name]}
 		switch {
 		case fields[name] != "":
 			f.does = "objects keep " + fields[name]
