@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -125,4 +126,31 @@ func TestDryRunGate(t *testing.T) {
 		}
 	}
 	h.Get(maps+"/m?dryRun=All").Expect(t, http.StatusOK, "")
+}
+
+// TestReleaseListAttributes: with their feature, selectors look into attributes that are lists; a selector is bounded by its cost.
+func TestReleaseListAttributes(t *testing.T) {
+	const invalid = "spec.selectors[0].cel.expression: "
+	with, without := featuring(t, "1.36", "DRAListTypeAttributes=true"), featuring(t, "1.36")
+	for expression, want := range map[string]struct{ with, without string }{
+		`device.attributes["d"].a.includes("x")`:     {"", "undeclared reference to 'includes'"},
+		`device.driver.includes("x")`:                {"", "undeclared reference to 'includes'"},
+		`[1].includes("a")`:                          {"", "undeclared reference to 'includes'"},
+		`device.attributes.includes(1)`:              {"", "undeclared reference to 'includes'"},
+		`device.attributes["d"].a.exists(x, x == 1)`: {"", "compilation failed"},
+		`device.attributes["d"].a`:                   {"", ""},
+		`device.attributes["d"].a.includes()`:        {"found no matching overload for 'includes' applied to 'dyn.()'", "undeclared reference"},
+		`device.capacity["d"].a`:                     {"must evaluate to bool or the unknown type, not kubernetes.Quantity", "must evaluate to bool"},
+		`device.attributes["d"].a.all(x, device.attributes["d"].b.all(y, device.attributes["d"].c.all(z, device.attributes["d"].d.includes(x))))`: {
+			"Forbidden: too complex, exceeds cost limit", "compilation failed"},
+	} {
+		body := fmt.Sprintf(`{"metadata":{"name":"c"},"spec":{"selectors":[{"cel":{"expression":%q}}]}}`, expression)
+		for h, want := range map[*harness.Server]string{with: want.with, without: want.without} {
+			got := h.Post("/apis/resource.k8s.io/v1/deviceclasses?dryRun=All", body)
+			message := fmt.Sprint(got.Field(t, "message"))
+			if (want == "") != (got.Code == http.StatusCreated) || want != "" && !(strings.Contains(message, invalid) && strings.Contains(message, want)) {
+				t.Errorf("%s: %d %s, want %q", expression, got.Code, got.Body, want)
+			}
+		}
+	}
 }
