@@ -106,6 +106,9 @@ type Config struct {
 	// API is the API of another module: what New of its generated package gen/api returns.
 	// Default: none.
 	API *api.API
+	// HideNewerObjects starts on a store of the server's own that has objects of kinds which came after the release to
+	// serve. They are hidden; without it the start is refused.
+	HideNewerObjects bool
 	// OwnGroupsOnly turns the built-in groups off but for what every server has: namespaces,
 	// roles, and reviews of access and tokens. RuntimeConfig turns on more of them.
 	OwnGroupsOnly bool

@@ -80,6 +80,8 @@ func (c *Config) addReleaseFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, options.Help())
 	fs.StringSliceVar(&c.EmulatedVersion, "emulated-version", c.EmulatedVersion,
 		"the release to serve: of the built-in kinds, 1.25 to 1.36 (1.25 if none is named), and of an API whose documents have several, GROUP=RELEASE")
+	fs.BoolVar(&c.HideNewerObjects, "hide-newer-objects", c.HideNewerObjects,
+		"start on a store with objects of kinds that came after the release to serve: they are hidden, and policies among them have no effect")
 	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion,
 		"the release before this one (1.24), to show the metrics that this one hides; there are none")
 }

@@ -26,6 +26,7 @@ func TestNamedFlags(t *testing.T) {
 		{"emulated-version", "[]", "fleet.example.com=1.0,kube=1.25", func(c *Config) bool {
 			return slices.Equal(c.EmulatedVersion, []string{"fleet.example.com=1.0", "kube=1.25"})
 		}},
+		{"hide-newer-objects", "false", "true", func(c *Config) bool { return c.HideNewerObjects }},
 		{"enable-bootstrap-token-auth", "false", "true", func(c *Config) bool { return c.EnableBootstrapTokenAuth }},
 		{"controllers", "[*]", "*,tokencleaner", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "tokencleaner"}) }},
 		{"controllers", "[*]", "*,bootstrapsigner", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "bootstrapsigner"}) }},

@@ -3,11 +3,13 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/encryption"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -49,6 +51,9 @@ func (s *Server) openStore(ctx context.Context) error {
 			return fmt.Errorf("--emulated-version %s: %w", strings.Join(s.cfg.EmulatedVersion, ","), err)
 		}
 	}
+	if err := s.checkNewer(ctx, kinds); err != nil {
+		return err
+	}
 	mixed, due, err := stored.NoteVersions(ctx, s.engine, kinds)
 	if err != nil {
 		return err
@@ -64,6 +69,71 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.closeLater(control.Close)
 	}
 	return nil
+}
+
+// checkNewer refuses a store with objects of kinds that came after the release, which would be hidden, or warns of them.
+func (s *Server) checkNewer(ctx context.Context, kinds stored.Kinds) error {
+	found, err := s.cfg.findNewer(ctx, s.engine, s.edition, kinds)
+	if err != nil || found == nil {
+		return err
+	}
+	if s.cfg.HideNewerObjects {
+		s.log.Warn(lacking(s.edition, found) + ", to have them back: until then they are hidden, and have no effect")
+		return nil
+	}
+	return fmt.Errorf("--emulated-version %s: %s, or delete them there (capstan store check --emulated-version %[1]s shows those left), or start with --hide-newer-objects",
+		s.edition.Release, lacking(s.edition, found))
+}
+
+// findNewer finds the objects in a store whose kinds came after a release; nil for none.
+func (c *Config) findNewer(ctx context.Context, from store.Store, edition *api.Edition, kinds stored.Kinds) (*stored.Newer, error) {
+	return stored.FindNewer(ctx, from, kinds, edition.Later(), func(release string) (stored.Kinds, error) {
+		r, err := generated.Edition(release)
+		if err != nil {
+			return nil, err
+		}
+		groups := c.builtinGroups(r, func(string) bool { return false })
+		return stored.NewKinds(catalog.New(groups, generated.MetaOf(r)).Snapshot()), nil
+	})
+}
+
+// lacking says which objects a release lacks, and which releases have them.
+func lacking(edition *api.Edition, found *stored.Newer) string {
+	return fmt.Sprintf("release %s lacks kinds of objects in the store: %s", edition.Release, found)
+}
+
+// CheckRelease looks whether the store of a stopped server has objects that the releases of a configuration lack, in kind
+// or in version. The error names them, and of kinds the releases that have them.
+func CheckRelease(ctx context.Context, c Config, s store.Store) error {
+	c.setDefaults()
+	edition, snapshot, err := c.snapshot()
+	if err != nil {
+		return err
+	}
+	kinds := stored.NewKinds(snapshot)
+	if err := stored.CheckVersions(ctx, s, kinds); err != nil {
+		return err
+	}
+	found, err := c.findNewer(ctx, s, edition, kinds)
+	if err != nil || found == nil {
+		return err
+	}
+	return errors.New(lacking(edition, found))
+}
+
+// snapshot is the catalog of the releases of a configuration, without the effects of gates and settings.
+func (c *Config) snapshot() (edition *api.Edition, all *catalog.Snapshot, err error) {
+	if c.API, err = c.Emulated(c.API); err != nil {
+		return nil, nil, err
+	}
+	if edition, err = c.Builtin(); err != nil {
+		return nil, nil, err
+	}
+	groups, _, err := c.allGroups(edition, func(string) bool { return false })
+	if err != nil {
+		return nil, nil, err
+	}
+	return edition, catalog.New(groups, generated.MetaOf(edition)).Snapshot(), nil
 }
 
 // openShared opens the store in etcd, with a replica in the data directory.
@@ -174,18 +244,10 @@ func MigrateStore(ctx context.Context, c Config, report func(operate.Step)) erro
 		return err
 	}
 	defer cipher.Close()
-	if c.API, err = c.Emulated(c.API); err != nil {
-		return err
-	}
-	edition, err := c.Builtin()
+	_, snapshot, err := c.snapshot()
 	if err != nil {
 		return err
 	}
-	groups, _, err := c.allGroups(edition, func(string) bool { return false })
-	if err != nil {
-		return err
-	}
-	snapshot := catalog.New(groups, generated.MetaOf(edition)).Snapshot()
 	more := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
 		return custom.KindsOfStore(ctx, s, snapshot)
 	}

@@ -100,6 +100,9 @@ func (e *Edition) In(first, last string) bool {
 	return e.Since(first) && e.at <= slices.Index(e.history.All, last)
 }
 
+// Later are the releases after this one.
+func (e *Edition) Later() []string { return e.history.All[e.at+1:] }
+
 // Since reports whether the release is a named one or a later one. Nil stands for the oldest release. Rules of objects ask in
 // every write, so that in the oldest release the answer costs one comparison.
 func (e *Edition) Since(release string) bool {

@@ -43,13 +43,17 @@ func (c *costs) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 			return &checker.SizeEstimate{} // names count as nothing, as clients expect
 		default:
 			f := t.named(step)
+			if f == nil && t.Kind == Map && t.Elem != nil && t.Elem.Kind == Dynamic { // a member by its name
+				t = t.Elem
+				continue
+			}
 			if f == nil {
 				return nil
 			}
 			t = f.Type
 		}
 	}
-	if t == nil || t.Kind == Dynamic {
+	if t == nil || t.Kind == Dynamic && t.MaxElements == 0 {
 		return nil
 	}
 	return &checker.SizeEstimate{Max: uint64(max(t.MaxElements, 0))}

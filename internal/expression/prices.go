@@ -28,6 +28,7 @@ func makePrices() map[string]price {
 		"ip":           {(*costs).worstAddress, actualAddress},
 		"containsIP":   {(*costs).worstContains, actualContains},
 		"containsCIDR": {(*costs).worstContains, actualContains},
+		"includes":     {worstIncludes, func(_ string, args []ref.Val, _ ref.Val) uint64 { return traversal(args[0]) }},
 		"validate":     {(*costs).worstFormat, actualFormat},
 	}
 	for _, name := range [...]string{"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"} {
@@ -51,6 +52,14 @@ func makePrices() map[string]price {
 	}
 	rightsPrices(all)
 	return all
+}
+
+// mostIncluded bounds the values of a list for the function includes.
+const mostIncluded = 48
+
+// worstIncludes compares with each value of the longest list, whatever the operand is.
+func worstIncludes(*costs, call) *checker.CallEstimate {
+	return estimate(checker.CostEstimate{Max: mostIncluded})
 }
 
 // scaled is the cost of reading a string some times.

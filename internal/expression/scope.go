@@ -42,6 +42,13 @@ func NewBindingScope(ts *Types, variables ...Variable) (*Scope, error) {
 	return newScope(theBase, ts, []cel.EnvOption{ext.Bindings(ext.BindingsVersion(0))}, variables...)
 }
 
+// NewIncludingScope is NewBindingScope with the function includes, which asks whether a value is another one or a list with it. It
+// has a type and a cost: expressions of the scope are compiled, and others evaluate them.
+func NewIncludingScope(ts *Types, variables ...Variable) (*Scope, error) {
+	includes := cel.Function("includes", cel.MemberOverload("dra_includes_dyn_dyn", []*cel.Type{cel.DynType, cel.DynType}, cel.BoolType))
+	return newScope(theBase, ts, []cel.EnvOption{ext.Bindings(ext.BindingsVersion(0)), includes}, variables...)
+}
+
 func newScope(made func() (*base, error), ts *Types, further []cel.EnvOption, variables ...Variable) (*Scope, error) {
 	b, err := made()
 	if err != nil {
@@ -88,6 +95,7 @@ const (
 	Patches       // a list of the type JSONPatch
 	Anything
 	ConditionOrUnknown // true or false, as far as a value of the kind Unknown shows
+	ConditionOrDynamic // the same of the kind Dynamic
 )
 
 func (r Result) allows(is *cel.Type) bool {
@@ -96,6 +104,8 @@ func (r Result) allows(is *cel.Type) bool {
 		return is == cel.BoolType
 	case ConditionOrUnknown:
 		return is == cel.BoolType || is == cel.AnyType
+	case ConditionOrDynamic:
+		return is == cel.BoolType || is == cel.AnyType || is == cel.DynType
 	case Text:
 		return is == cel.StringType
 	case TextOrNull:

@@ -64,7 +64,7 @@ func (c *etcdCheck) add(cmd *cobra.Command) {
 	fs.StringSliceVar(&c.EtcdServers, "etcd", nil, "check the values in the etcd with these members, in place of a server's store")
 	c.AddConnectionFlags(fs)
 	fs.StringVar(&c.EncryptionFile, "encryption-provider-config", "", "the configuration of encryption of the servers on the etcd")
-	fs.StringSliceVar(&c.EmulatedVersion, "emulated-version", nil, "the release of the servers on the etcd (1.25 if none is named)")
+	fs.StringSliceVar(&c.EmulatedVersion, "emulated-version", nil, "the release of the servers on the etcd (1.25 if none is named), or one to serve a store in")
 	fs.StringArrayVar(&c.Remove, "remove", nil, "remove the value of this key of etcd, which cannot be read")
 	for _, flag := range []string{"data-dir", "backup"} {
 		cmd.MarkFlagsMutuallyExclusive("etcd", flag)

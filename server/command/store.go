@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/progress"
 )
@@ -78,6 +79,9 @@ a backup then.
 The server must be stopped. To check the data of one that runs, make a backup with
 'capstan store backup' and check that: capstan store check --backup DIR
 
+With --emulated-version it also says whether a server of that release would start: not while
+there are objects of kinds that came later.
+
 With --etcd the values that servers keep in an etcd are read. Those that cannot be read are
 named, with the reason; --remove KEY removes one of them.`,
 		Args: noArgs,
@@ -86,7 +90,14 @@ named, with the reason; --remove KEY removes one of them.`,
 				return err
 			}
 			meter := progress.On(cmd.ErrOrStderr())
-			err := flags.measured(meter, func(e *store.Engine) error { return check(cmd.Context(), e, meter, cmd.OutOrStdout()) })
+			err := flags.measured(meter, func(e *store.Engine) error {
+				if err := check(cmd.Context(), e, meter, cmd.OutOrStdout()); err != nil || len(etcd.EmulatedVersion) == 0 {
+					return err
+				}
+				cfg := p.cfg
+				cfg.EmulatedVersion = etcd.EmulatedVersion
+				return server.CheckRelease(cmd.Context(), cfg, e)
+			})
 			if errors.Is(err, store.ErrLocked) {
 				return fmt.Errorf("%w; or check a backup of it: capstan store backup --data-dir %s --to DIR, then capstan store check --backup DIR", err,
 					shellWord(flags.dataDir))

@@ -18,7 +18,7 @@ type gate struct {
 type gateStage struct {
 	First, Last int
 	Stage       string
-	On          bool
+	On, Locked  bool
 }
 
 // gatesOf gathers the gates of all releases, and the fields behind gates. A field that types of several versions have is named
@@ -37,10 +37,10 @@ func gatesOf(m *model.Model) []gate {
 		}
 		for name, g := range of.Promises.Gates {
 			stages := &add(name).Stages
-			if last := len(*stages) - 1; last >= 0 && (*stages)[last] == (gateStage{(*stages)[last].First, i - 1, g.Stage, g.On()}) {
+			if last := len(*stages) - 1; last >= 0 && (*stages)[last] == (gateStage{(*stages)[last].First, i - 1, g.Stage, g.On(), g.Fixed()}) {
 				(*stages)[last].Last = i
 			} else {
-				*stages = append(*stages, gateStage{i, i, g.Stage, g.On()})
+				*stages = append(*stages, gateStage{i, i, g.Stage, g.On(), g.Fixed()})
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func (c *components) head(op *operation) object {
 	if o[c.ext+"effect"] = op.does.Effect; op.does.Verb != "" {
 		o[c.ext+"verb"] = op.does.Verb
 	}
-	if op.does.DeprecatedSince != "" {
+	if op.does.DeprecatedSince != "" && c.releases.Begun(op.does.DeprecatedSince) {
 		o["deprecated"] = true
 	}
 	return o

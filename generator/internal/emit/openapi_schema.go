@@ -38,17 +38,18 @@ var (
 // Invariant: after flush every name that ref has handed out is a key of done.
 type components struct {
 	dialect
-	names   componentNames
-	ext     string // prefix of extensions, "x-kubernetes-"
-	types   typeIndex
-	served  []*model.GroupVersion
-	done    object
-	pending map[string]func() (object, error)
+	names    componentNames
+	ext      string // prefix of extensions, "x-kubernetes-"
+	types    typeIndex
+	releases model.Releases
+	served   []*model.GroupVersion
+	done     object
+	pending  map[string]func() (object, error)
 }
 
 func newComponents(m *model.Model, d dialect) *components {
 	c := &components{
-		dialect: d, names: newComponentNames(m), ext: m.Profile.ExtensionPrefix, types: indexTypes(m),
+		dialect: d, names: newComponentNames(m), ext: m.Profile.ExtensionPrefix, types: indexTypes(m), releases: m.Releases,
 		done: object{}, pending: map[string]func() (object, error){},
 	}
 	for _, gv := range m.GroupVersions {

@@ -4,6 +4,8 @@ package model
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -23,6 +25,21 @@ type Releases struct {
 	Default string            // the release that is read if none is asked for
 	Now     string            // the release of the model
 	Dates   map[string]string // of these releases and earlier ones, as 2026-11-28
+}
+
+// Begun reports whether the release of the model is a named one or a later one. To documents without releases each release has come.
+func (r Releases) Begun(release string) bool {
+	if len(r.All) == 0 {
+		return true
+	}
+	numbers := func(release string) (all []int) {
+		for part := range strings.SplitSeq(release, ".") {
+			n, _ := strconv.Atoi(part) // text that is not a number counts as the oldest
+			all = append(all, n)
+		}
+		return all
+	}
+	return slices.Compare(numbers(release), numbers(r.Now)) <= 0
 }
 
 // Nameless is the import path of a module without a go.mod, of which no code can be made.

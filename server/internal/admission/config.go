@@ -106,7 +106,7 @@ func (c *Config) gate(name string) bool { return c.Gate != nil && c.Gate(name) }
 
 // on reports whether a plug-in runs.
 func (c *Config) on(p *plugin) bool {
-	if p.since != "" && !c.since(p.since) || p.gate != "" && !c.gate(p.gate) {
+	if p.since != "" && !c.since(p.since) || p.gate != "" && !c.gate(p.gate) && (!p.early || c.since("1.26")) {
 		return false
 	}
 	if c.AdmissionControl != nil {

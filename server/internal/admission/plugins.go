@@ -19,6 +19,7 @@ type plugin struct {
 	optional bool   // off unless it is enabled
 	since    string // the release that it came in; "" for the oldest one
 	gate     string // without which it does nothing; "" for none
+	early    bool   // 1.25 has it without its gate
 	rule
 }
 
@@ -85,9 +86,9 @@ var plugins = [...]plugin{
 	{name: "PodTopologyLabels", since: "1.33", gate: "PodTopologyLabelsAdmission"},
 	{name: "NodeDeclaredFeatureValidator", since: "1.35", gate: "NodeDeclaredFeatures"},
 	{name: "PodResizeValidator", since: "1.36"},
-	{name: mutatingPolicy, connects: true},
+	{name: mutatingPolicy, connects: true, gate: mutatingPolicy, early: true},
 	{name: mutatingWebhook, deletes: true, connects: true},
-	{name: "ValidatingAdmissionPolicy", deletes: true, connects: true},
+	{name: "ValidatingAdmissionPolicy", deletes: true, connects: true, gate: "ValidatingAdmissionPolicy", early: true},
 	{name: "ValidatingAdmissionWebhook", deletes: true, connects: true},
 	{name: "ResourceQuota"},
 	{name: "AlwaysDeny", deletes: true, connects: true, optional: true},

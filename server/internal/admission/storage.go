@@ -17,7 +17,7 @@ func (c *Chain) protect(_ context.Context, r *Request) error {
 		finalizer = profile.LabelDomain + "/pvc-protection"
 	case r.is("", "persistentvolumes"):
 		finalizer = profile.LabelDomain + "/pv-protection"
-	case r.is("storage."+profile.GroupSuffix, "volumeattributesclasses") && c.config.Since != nil && c.config.Since("1.34"):
+	case r.is("storage."+profile.GroupSuffix, "volumeattributesclasses") && c.config.since("1.33") && c.config.gate("VolumeAttributesClass"):
 		finalizer = profile.LabelDomain + "/vac-protection"
 	default:
 		return nil

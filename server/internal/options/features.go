@@ -21,17 +21,21 @@ type stage uint8
 const (
 	alpha      stage = iota // off unless it is turned on
 	beta                    // on unless it is turned off
-	stable                  // always on: the gate exists for old command lines
+	stable                  // on unless it is turned off, which most cannot be: the gate exists for old command lines
 	deprecated              // may be set, with a warning
 )
 
 var stageNames = [...]string{alpha: "ALPHA", beta: "BETA", stable: "GA", deprecated: "DEPRECATED"}
 
+// stageWords name the stages of gates that will go, in warnings.
+var stageWords = map[stage]string{stable: "GA", deprecated: "deprecated"}
+
 // feature is a feature with a gate.
 type feature struct {
-	stage stage
-	on    bool // by default
-	ended bool // of an earlier release: the gate cannot be set any more
+	stage  stage
+	on     bool // by default
+	locked bool // the gate keeps its default
+	ended  bool // of an earlier release: the gate cannot be set any more
 	// does describes the effect of the gate here; "" when it has none.
 	does string
 }
@@ -46,6 +50,7 @@ const (
 	VersionHashes     = "StorageVersionHash"
 	PriorityFairness  = "APIPriorityAndFairness"
 	CBOR              = "CBORServingAndStorage"
+	DryRun            = "DryRun"
 	ServiceRanges     = "MultiCIDRServiceAllocator"
 	NoDualWrites      = "DisableAllocatorDualWrite"
 	allAlpha, allBeta = "AllAlpha", "AllBeta"
@@ -122,26 +127,25 @@ func Parse(pairs []string, release string) (f Gates, warnings []string, err erro
 		}
 		f[name] = on
 	}
+	return f, all.warnings(asked), errors.Join(errs...)
+}
+
+// warnings are those of kube-apiserver about gates that will go, and one about gates without an effect here.
+func (all features) warnings(asked map[string]bool) (warnings []string) {
 	var idle []string
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		known, ok := all[name]
-		switch {
-		case !ok: // for many, none of which have an effect
-			if name == allAlpha && asked[name] {
-				idle = append(idle, name)
-			}
-		case known.stage == stable:
-			warnings = append(warnings, fmt.Sprintf("the feature gate %s is of a stable feature, which is always on: a later release will not know it; leave it out", name))
-		case known.stage == deprecated:
-			warnings = append(warnings, fmt.Sprintf("the feature gate %s is deprecated: a later release will not know it; leave it out", name))
-		case known.does == "" && asked[name] != known.on:
+		if word := stageWords[known.stage]; word != "" {
+			warnings = append(warnings, fmt.Sprintf("Setting %s feature gate %s=%v. It will be removed in a future release.", word, name, asked[name]))
+		}
+		if ok && known.does == "" && asked[name] != known.on || name == allAlpha && asked[name] { // none of the many has an effect
 			idle = append(idle, name)
 		}
 	}
 	if len(idle) > 0 {
 		warnings = append(warnings, "these feature gates have no effect on this server: "+strings.Join(idle, ", "))
 	}
-	return f, warnings, errors.Join(errs...)
+	return warnings
 }
 
 // cut reads one gate and checks that it can be set so.
@@ -161,8 +165,8 @@ func (all features) cut(pair string) (name string, value bool, err error) {
 	if value, err = strconv.ParseBool(text); err != nil {
 		return "", false, fmt.Errorf("%q is neither true nor false", text)
 	}
-	if ok && known.stage == stable && !value {
-		return "", false, fmt.Errorf("the feature %s is stable and cannot be turned off; leave its gate out", name)
+	if known.locked && value != known.on {
+		return "", false, fmt.Errorf("cannot set feature gate %s to %v, feature is locked to %v", name, value, known.on)
 	}
 	return name, value, nil
 }
@@ -186,7 +190,7 @@ func Help() string {
 	text.WriteString("features to turn on or off, <name>=true or =false with commas between; the others of kube-apiserver 1.25 are accepted. AllAlpha and AllBeta stand for all of a stage")
 	all := featuresOf(discovery.Usual)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if f := all[name]; f.does != "" && f.stage != stable {
+		if f := all[name]; f.does != "" && !f.locked {
 			fmt.Fprintf(&text, "\n%s (%s, %v): %s", name, stageNames[f.stage], f.on, f.does)
 		}
 	}

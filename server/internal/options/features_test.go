@@ -1,6 +1,9 @@
 package options
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,8 +25,10 @@ func TestFeatures(t *testing.T) {
 		{"APIListChunking=true,AllBeta=false", "APIListChunking -OpenAPIV3", ""},
 		{"AllAlpha=true", "StorageVersionAPI -MinDomainsInPodTopologySpread APIListChunking -DynamicKubeletConfig", "no effect on this server: AllAlpha"},
 		{"AllBeta=true", "MinDomainsInPodTopologySpread -StorageVersionAPI", ""},
-		{"ServerSideApply=true", "ServerSideApply", "ServerSideApply is of a stable feature"},
-		{"DynamicKubeletConfig=true", "DynamicKubeletConfig", "DynamicKubeletConfig is deprecated"},
+		{"ServerSideApply=true", "ServerSideApply", "Setting GA feature gate ServerSideApply=true. It will be removed in a future release."},
+		{"DryRun=false", "-DryRun", "Setting GA feature gate DryRun=false. It will be removed in a future release."},
+		{"ExecProbeTimeout=false", "-ExecProbeTimeout", "no effect on this server: ExecProbeTimeout"},
+		{"DynamicKubeletConfig=true", "DynamicKubeletConfig", "Setting deprecated feature gate DynamicKubeletConfig=true. It will be removed in a future release."},
 		{"CSIVolumeHealth=true", "CSIVolumeHealth", "no effect on this server: CSIVolumeHealth"},
 		{"CSIVolumeHealth=false", "-CSIVolumeHealth", ""},
 	} {
@@ -45,7 +50,7 @@ func TestFeatures(t *testing.T) {
 
 func TestFeatureMistakes(t *testing.T) {
 	for gates, want := range map[string]string{
-		"DryRun=false":            "the feature DryRun is stable and cannot be turned off",
+		"CSRDuration=false":       "cannot set feature gate CSRDuration to false, feature is locked to true",
 		"APIListChunk=false":      "there is no feature gate APIListChunk; did you mean APIListChunking?",
 		"dryrun=true":             "did you mean DryRun?",
 		"allbeta=true":            "did you mean AllBeta?",
@@ -62,6 +67,26 @@ func TestFeatureMistakes(t *testing.T) {
 	}
 }
 
+// TestGatesOfReleases: each gate of each release is locked or not, as the table of kube-apiserver's gates says.
+func TestGatesOfReleases(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "generator", "internal", "facts", "testdata", "releases", "gates.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+		row := strings.Split(line, "\t") // gate, stage, enabled, locked, releases
+		first := "1." + strings.FieldsFunc(row[4], func(r rune) bool { return r == '-' || r == ',' })[0]
+		if _, ok := featuresOf(first)[row[0]]; !ok {
+			continue // an exception of TestReleasesAreComplete
+		}
+		gate := fmt.Sprintf("%s=%v", row[0], row[2] != "y")
+		_, _, err := Parse([]string{gate}, first)
+		if refused := err != nil && strings.Contains(err.Error(), "feature is locked to"); refused != (row[3] == "y") || !refused && err != nil {
+			t.Errorf("%s in %s: %v", gate, first, err)
+		}
+	}
+}
+
 // The gates of the specification's table, with the stage given there.
 func TestFeaturesOfTheSpecification(t *testing.T) {
 	for name := range strings.FieldsSeq("ServerSideApply DryRun WatchBookmark EfficientWatchResumption WarningHeaders BoundServiceAccountTokenVolume TokenRequest CSRDuration RemoveSelfLink") {
@@ -74,7 +99,7 @@ func TestFeaturesOfTheSpecification(t *testing.T) {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	if help := Help(); !strings.Contains(help, "\nAPIListChunking (BETA, true): ") || strings.Contains(help, "DryRun") {
+	if help := Help(); !strings.Contains(help, "\nAPIListChunking (BETA, true): ") || strings.Contains(help, "CSRDuration") {
 		t.Error(help)
 	}
 }

@@ -15,6 +15,7 @@ var effects = map[string]string{
 	Compression:     "large answers are compressed for clients that accept it",
 	OpenAPIV3:       "documents below /openapi/v3",
 	VersionHashes:   "discovery says by a hash how a resource is stored",
+	DryRun:          "writes that are tried only (dryRun=All); without it they are refused",
 	CBOR:            "requests, answers and watches in CBOR for clients that ask for it",
 	"AllowInsecureKubeletCertificateSigningRequests": "NodeRestriction lets an agent ask for a certificate of another node",
 	"AllowParsingUserUIDFromCertAuth":                "a client certificate may name the uid of its user",
@@ -23,7 +24,9 @@ var effects = map[string]string{
 	"StructuredAuthorizationConfiguration":           "a file names the authorizers (--authorization-config)",
 	"ConstrainedImpersonation":                       "who acts as another user may be allowed to for single verbs (impersonate-on:user-info:list)",
 	"ExternalServiceAccountTokenSigner":              "another program signs the tokens of service accounts (--service-account-signing-endpoint)",
+	"MutatingAdmissionPolicy":                        "policies change objects (MutatingAdmissionPolicy)",
 	"NodeDeclaredFeatures":                           "a pod is not changed in ways that its node lacks the features for",
+	"ValidatingAdmissionPolicy":                      "policies check objects (ValidatingAdmissionPolicy)",
 	"AuthorizeNodeWithSelectors":                     "the agent of a node reads its own node and the pods on it only",
 	"AuthorizeWithSelectors":                         "authorizers see the selectors of requests",
 	"DRAResourceClaimGranularStatusAuthorization":    "who may write which part of the status of a claim on devices is asked of the authorizers",
@@ -33,9 +36,9 @@ var effects = map[string]string{
 	"ServiceAccountTokenNodeBindingValidation":       "tokens that are bound to a node are accepted",
 	"ServiceAccountTokenPodNodeInfo":                 "a token that is bound to a pod names the pod's node",
 	"TokenRequestServiceAccountUIDValidation":        "a request for a token that names another uid of its account is refused",
-	ServiceRanges:    "addresses of services are allocated from ServiceCIDR objects, and have IPAddress objects",
-	NoDualWrites:     "addresses that have objects have no allocations as in earlier releases beside",
-	PriorityFairness: "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
+	ServiceRanges:                                    "addresses of services are allocated from ServiceCIDR objects, and have IPAddress objects",
+	NoDualWrites:                                     "addresses that have objects have no allocations as in earlier releases beside",
+	PriorityFairness:                                 "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
 }
 
 // ruled are the features that hand-written rules of objects ask for, besides those that keep fields.
@@ -55,7 +58,7 @@ var granted = map[string]bool{"APISelfSubjectReview": true, "APIServerIdentity":
 	"DRAResourcePoolStatus": true, "KubeletFineGrainedAuthz": true,
 	"KubeletServiceAccountTokenForCredentialProviders": true,
 	"LegacyServiceAccountTokenCleanUp":                 true, "MultiCIDRServiceAllocator": true, "PodCertificateRequest": true, "SELinuxChangePolicy": true,
-	"StatefulSetAutoDeletePVC": true, "StorageVersionAPI": true, "StorageVersionMigrator": true, "ValidatingAdmissionPolicy": true,
+	"StatefulSetAutoDeletePVC": true, "StorageVersionAPI": true, "StorageVersionMigrator": true,
 	"VolumeAttributesClass": true, "WorkloadWithJob": true}
 
 var stages = map[string]stage{"alpha": alpha, "beta": beta, "stable": stable, "deprecated": deprecated}
@@ -66,7 +69,7 @@ func featuresOf(release string) features {
 	all := features{}
 	fields := gates.Fields()
 	for name, g := range gates.Of(release) {
-		f := feature{stage: stages[g.Stage], on: g.On, ended: g.Ended, does: effects[name]}
+		f := feature{stage: stages[g.Stage], on: g.On, locked: g.Locked, ended: g.Ended, does: effects[name]}
 		switch {
 		case fields[name] != "":
 			f.does = "objects keep " + fields[name]

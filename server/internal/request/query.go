@@ -131,6 +131,14 @@ func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 	return o, nil
 }
 
+// tries refuses a write that is tried only, where the feature is off.
+func (r *Request) tries() error {
+	if r.Features[options.DryRun] || r.Target.Row == nil || r.Target.Connects() || !r.Mutating() || !r.Query.Has("dryRun") {
+		return nil
+	}
+	return api.BadRequest("the dryRun feature is disabled")
+}
+
 // DryRun reads the dryRun parameter, and appends the causes of its wrong values.
 func (q *Query) DryRun(causes []schema.Cause) (bool, []schema.Cause) {
 	if !q.Has("dryRun") {

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -20,10 +21,7 @@ import (
 // Negotiate decides on the form of the answer, and warns of a deprecated target. Errors:
 // 400, 406, 415.
 func (env *Env) Negotiate(r *Request) error {
-	if err := r.Query.check(); err != nil {
-		return err
-	}
-	if err := r.patchable(); err != nil {
+	if err := cmp.Or(r.Query.check(), r.tries(), r.patchable()); err != nil {
 		return err
 	}
 	err := r.negotiate()

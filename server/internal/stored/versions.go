@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/store"
@@ -69,16 +68,10 @@ func NoteVersions(ctx context.Context, s store.Store, kinds Kinds) (mixed Kinds,
 }
 
 // CheckVersions finds an object in a version that its kind does not have: in the store of a later release, of a kind
-// that this release stores in another version. The error says which releases can read it.
+// that this release stores in another version. The error says which releases can read it. Objects that later servers
+// make by themselves stay unread where their kind is not served.
 func CheckVersions(ctx context.Context, s store.Store, kinds Kinds) error {
-	record, err := s.Get(ctx, versionsKey)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	known, err := readVersions(record.Body)
+	known, err := recordOf(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -88,7 +81,7 @@ func CheckVersions(ctx context.Context, s store.Store, kinds Kinds) error {
 	}
 	defer func() { _ = view.Close() }()
 	for prefix, k := range kinds {
-		if v, noted := known[prefix]; !noted || k.versions.Version(v.Version) != nil {
+		if v, noted := known[prefix]; !noted || kinds.read(prefix, v.Version) || k.unasked(prefix) {
 			continue
 		}
 		var wrong error
@@ -104,6 +97,12 @@ func CheckVersions(ctx context.Context, s store.Store, kinds Kinds) error {
 		}
 	}
 	return nil
+}
+
+// unasked reports whether nobody asks for the objects of a kind that later servers make by themselves.
+func (k *Kind) unasked(prefix string) bool {
+	_, own := made[prefix]
+	return own && !k.versions.Served()
 }
 
 // NoteMigrated notes in the store's record, and for all readers, that every object of the

@@ -22,17 +22,18 @@ func (p Policy) ValidateCELDeviceSelector(v document.Value) []schema.Cause {
 	if p.since("1.32") && len(text) > selectorBytes {
 		return nil // which the bound of its bytes says
 	}
-	scope, err := deviceScope()
-	if p.on("DRAConsumableCapacity") {
-		scope, err = sharedDeviceScope()
+	features, result := deviceFeatures{shared: p.on("DRAConsumableCapacity"), lists: p.on("DRAListTypeAttributes")}, expression.ConditionOrUnknown
+	if features.lists {
+		result = expression.ConditionOrDynamic
 	}
+	scope, err := deviceScopes[features]()
 	var c causes
 	at := member(v, "expression")
 	if err != nil {
 		c.InvalidAt(at, v.Get("expression"), "the variables of expressions cannot be declared: "+err.Error())
 		return c.Causes
 	}
-	program, err := p.expressions.Since(document.Value{}).Compile(scope, text, expression.ConditionOrUnknown)
+	program, err := p.expressions.Since(document.Value{}).Compile(scope, text, result)
 	problem, _ := err.(*expression.Problem)
 	switch {
 	case problem == nil && p.since("1.32") && program.Cost > selectorCost:
@@ -48,30 +49,43 @@ func (p Policy) ValidateCELDeviceSelector(v document.Value) []schema.Cause {
 	return c.Causes
 }
 
-// The scopes of selectors, without and with devices that several requests share.
-var (
-	deviceScope       = sync.OnceValues(func() (*expression.Scope, error) { return newDeviceScope(false) })
-	sharedDeviceScope = sync.OnceValues(func() (*expression.Scope, error) { return newDeviceScope(true) })
-)
+// deviceFeatures are the features that selectors depend on: devices that several requests share, and attributes that are lists.
+type deviceFeatures struct{ shared, lists bool }
 
-// newDeviceScope declares the variable device: its driver, and its attributes and capacities by domain and name.
-func newDeviceScope(shared bool) (*expression.Scope, error) {
+// deviceScopes are the scopes of selectors.
+var deviceScopes = map[deviceFeatures]func() (*expression.Scope, error){
+	{}:                          newDeviceScope(deviceFeatures{}),
+	{shared: true}:              newDeviceScope(deviceFeatures{shared: true}),
+	{lists: true}:               newDeviceScope(deviceFeatures{lists: true}),
+	{shared: true, lists: true}: newDeviceScope(deviceFeatures{shared: true, lists: true}),
+}
+
+func newDeviceScope(f deviceFeatures) func() (*expression.Scope, error) {
+	return sync.OnceValues(f.scope)
+}
+
+// scope declares the variable device: its driver, and its attributes and capacities by domain and name.
+func (f deviceFeatures) scope() (*expression.Scope, error) {
 	const most = 32 // attributes and capacities of a device
 	byDomain := func(value *expression.Type) *expression.Type {
 		names := &expression.Type{Kind: expression.Map, Elem: value, MaxElements: most}
 		return &expression.Type{Kind: expression.Map, Elem: names, MaxElements: most}
 	}
+	attribute, scopeOf := &expression.Type{Kind: expression.Unknown, MaxElements: 64}, expression.NewBindingScope
+	if f.lists { // macros look into them
+		attribute.Kind, scopeOf = expression.Dynamic, expression.NewIncludingScope
+	}
 	device := &expression.Type{Kind: expression.Object, Fields: []expression.Field{
 		{Name: "driver", Type: &expression.Type{Kind: expression.String, MaxElements: maxDriverName}},
-		{Name: "attributes", Type: byDomain(&expression.Type{Kind: expression.Unknown, MaxElements: 64})},
+		{Name: "attributes", Type: byDomain(attribute)},
 		{Name: "capacity", Type: byDomain(&expression.Type{Kind: expression.Quantity})},
 	}}
-	if shared {
+	if f.shared {
 		device.Fields = append(device.Fields, expression.Field{Name: "allowMultipleAllocations", Type: &expression.Type{Kind: expression.Boolean, MaxElements: 1}})
 	}
 	types := new(expression.Types)
 	types.Declare(profile.MediaTypeWord+".DRADevice", device)
-	return expression.NewBindingScope(types, expression.Variable{Name: "device", Type: device})
+	return scopeOf(types, expression.Variable{Name: "device", Type: device})
 }
 
 // UpdateDeviceTaintRule notes when a taint got its effect, unless the sender does.

@@ -64,7 +64,21 @@ func (p Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause
 	if affinity := before.Get("nodeAffinity"); isSet(affinity) {
 		c.fixed("nodeAffinity", spec.Get("nodeAffinity"), affinity)
 	}
+	p.attributesClass(&c, spec, before)
+	if isSet(before.Get(attributesClass)) && !isSet(spec.Get(attributesClass)) && p.since("1.29") {
+		c.Forbidden(member(spec, attributesClass), "update from non-nil value to nil is forbidden")
+	}
 	return c.Causes
+}
+
+// attributesClass is the member of a volume or a claim with the class of its attributes.
+const attributesClass = "volumeAttributesClassName"
+
+// attributesClass keeps the class of attributes in releases whose feature for it is off.
+func (p Policy) attributesClass(c *causes, spec, before document.Value) {
+	if p.since("1.29") && !p.on("VolumeAttributesClass") && !document.Equal(spec.Get(attributesClass), before.Get(attributesClass)) {
+		c.Forbidden(member(spec, attributesClass), "update is forbidden when the VolumeAttributesClass feature gate is disabled")
+	}
 }
 
 // sameSource reports whether the source of a volume is unchanged. The secret for its

@@ -64,7 +64,7 @@ func (p Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.
 		mutable = append(mutable, "volumeName")
 	}
 	if obj.At("status", "phase").Equals("Bound") {
-		mutable = append(mutable, "volumeAttributesClassName")
+		mutable = append(mutable, attributesClass)
 	}
 	if fromAnnotation(obj, old) || p.classLater(old, spec) {
 		mutable = append(mutable, "storageClassName")
@@ -80,9 +80,10 @@ func (p Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.
 		}
 	}
 	c.fixed("volumeMode", spec.Get("volumeMode"), before.Get("volumeMode"))
-	if isSet(obj.At("status", "currentVolumeAttributesClassName")) && before.Get("volumeAttributesClassName").Exists() &&
-		spec.Get("volumeAttributesClassName").Text() == "" {
-		c.Forbidden(member(spec, "volumeAttributesClassName"), "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
+	p.attributesClass(&c, spec, before)
+	if isSet(obj.At("status", "currentVolumeAttributesClassName")) && before.Get(attributesClass).Exists() &&
+		spec.Get(attributesClass).Text() == "" {
+		c.Forbidden(member(spec, attributesClass), "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
 	}
 	return c.Causes
 }
