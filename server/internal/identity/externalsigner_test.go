@@ -219,7 +219,7 @@ func TestExternalSignerRefusals(t *testing.T) {
 		"1.31":          {"1.31", nil, gate},
 		"1.33, off":     {"1.33", nil, gate},
 		"1.35, off":     {"1.35", func(c *server.Config) { c.FeatureGates = []string{"ExternalServiceAccountTokenSigner=false"} }, gate},
-		"a signing key": {"1.36", func(c *server.Config) { c.ServiceAccountSigningKeyFile = "x" }, exclusive},
+		"a signing key": {"1.36", func(c *server.Config) { c.ServiceAccountSigningKeyFile = "x" }, "service-account-signing-key-file and service-account-signing-endpoint are mutually exclusive and cannot be set at the same time"},
 		"keys":          {"1.36", func(c *server.Config) { c.ServiceAccountKeyFiles = []string{"x"} }, exclusive},
 		"longer":        {"1.36", func(c *server.Config) { c.ServiceAccountMaxTokenExpiration = 3 * time.Hour }, "service-account-max-token-expiration cannot be set longer than the token expiration supported by service-account-signing-endpoint: 3h0m0s > 2h0m0s"},
 		"1.32, any life": {"1.32", func(c *server.Config) {

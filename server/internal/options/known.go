@@ -36,9 +36,9 @@ var effects = map[string]string{
 	"ServiceAccountTokenNodeBindingValidation":       "tokens that are bound to a node are accepted",
 	"ServiceAccountTokenPodNodeInfo":                 "a token that is bound to a pod names the pod's node",
 	"TokenRequestServiceAccountUIDValidation":        "a request for a token that names another uid of its account is refused",
-	ServiceRanges:                                    "addresses of services are allocated from ServiceCIDR objects, and have IPAddress objects",
-	NoDualWrites:                                     "addresses that have objects have no allocations as in earlier releases beside",
-	PriorityFairness:                                 "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
+	ServiceRanges:    "addresses of services are allocated from ServiceCIDR objects, and have IPAddress objects",
+	NoDualWrites:     "addresses that have objects have no allocations as in earlier releases beside",
+	PriorityFairness: "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
 }
 
 // ruled are the features that hand-written rules of objects ask for, besides those that keep fields.

@@ -139,7 +139,12 @@ func (c *Config) Validate() error {
 	if (c.TLSCertFile == "") != (c.TLSPrivateKeyFile == "") {
 		all = append(all, errors.New("serving certificate: the certificate file and the private key file belong together; set both or none"))
 	}
-	if c.ServiceAccountSigningEndpoint != "" && (c.ServiceAccountSigningKeyFile != "" || len(c.ServiceAccountKeyFiles) > 0) {
+	switch {
+	case c.ServiceAccountSigningEndpoint == "":
+	case c.ServiceAccountSigningKeyFile != "":
+		all = append(all, errors.New("service-account-signing-key-file and service-account-signing-endpoint "+
+			"are mutually exclusive and cannot be set at the same time"))
+	case len(c.ServiceAccountKeyFiles) > 0:
 		all = append(all, errors.New("can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with `--service-account-signing-endpoint` "+
 			"(They are mutually exclusive)"))
 	}
