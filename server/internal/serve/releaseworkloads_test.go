@@ -60,8 +60,8 @@ func TestReleaseJobUpdates(t *testing.T) {
 func TestReleaseClaimClass(t *testing.T) {
 	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
 	for release, code := range map[string]int{"1.25": http.StatusUnprocessableEntity, "1.25 on": http.StatusOK, "1.26": http.StatusOK, "1.36": http.StatusOK} {
+		number, on := strings.CutSuffix(release, " on")
 		h := harness.Start(t, func(c *server.Config) {
-			number, on := strings.CutSuffix(release, " on")
 			if c.EmulatedVersion = []string{number}; on {
 				c.FeatureGates = []string{"RetroactiveDefaultStorageClass=true"}
 			}
@@ -69,7 +69,11 @@ func TestReleaseClaimClass(t *testing.T) {
 		h.Create(claims, `{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`)
 		h.Merge(claims+"/c", `{"spec":{"storageClassName":"fast"}}`).Expect(t, code, "")
 		if code == http.StatusOK {
-			h.Merge(claims+"/c", `{"spec":{"storageClassName":"slow"}}`).Expect(t, http.StatusUnprocessableEntity, "")
+			again := h.Merge(claims+"/c", `{"spec":{"storageClassName":"slow"}}`)
+			again.Expect(t, http.StatusUnprocessableEntity, "")
+			if named := strings.Contains(string(again.Body), "volumeAttributesClassName for bound claims"); named != (number == "1.36") {
+				t.Errorf("%s: %s", release, again.Body)
+			}
 		}
 	}
 }

@@ -70,7 +70,11 @@ func (p Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.
 		mutable = append(mutable, "storageClassName")
 	}
 	if !sameBut(spec, before, mutable...) || !sameResources(obj, spec.Get("resources"), before.Get("resources")) {
-		c.Forbidden(spec.Path(), "spec is immutable after creation except resources.requests for bound claims")
+		but := "resources.requests"
+		if p.since("1.29") {
+			but += " and volumeAttributesClassName"
+		}
+		c.Forbidden(spec.Path(), "spec is immutable after creation except "+but+" for bound claims")
 	}
 	if size, was := spec.At("resources", "requests", "storage"), before.At("resources", "requests", "storage"); compare(size, was) < 0 {
 		if !p.on("RecoverVolumeExpansionFailure") {
