@@ -14,7 +14,7 @@ import (
 // processor's time of their start on a new directory, five times what it is on an idle
 // machine.
 const (
-	mostOfProgram   = 43_200_000
+	mostOfProgram   = 43_600_000
 	startOfCapstan  = 200 * time.Millisecond
 	startOfOwnGroup = 180 * time.Millisecond // less, since there are fewer objects of every cluster
 )
