@@ -66,7 +66,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --encryption-provider-config-automatic-reload --bind-address=x", "capstan: bind address: \"x\" is not an IP address; use one of this machine's, or 0.0.0.0 for all of them; --encryption-provider-config-automatic-reload: there is no file to follow; add --encryption-provider-config", true},
 		{"serve --in-memory --audit-policy-file a", "capstan: --audit-policy-file: without a place for the events nothing is recorded; ", true},
 		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDemy", "capstan: --enable-admission-plugins: there is no admission plug-in \"AlwaysDemy\"; there are ", true},
-		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},
+		{"serve --in-memory --feature-gates=CSRDuration=false", "capstan: --feature-gates CSRDuration=false: cannot set feature gate CSRDuration to false, feature is locked to true", true},
 		{"serve --in-memory --kubelet-preferred-address-types=InternalIP,Foo", "capstan: --kubelet-preferred-address-types: nodes report no addresses of the type \"Foo\"; there are Hostname, ", true},
 		{"serve --in-memory --controllers=*,gc", "capstan: --controllers: \"gc\" is not known; ", true},
 		{"serve --in-memory --egress-selector-config-file=e", "capstan: --egress-selector-config-file: this server connects to ", true},
