@@ -3,8 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 )
 
@@ -12,22 +10,13 @@ import (
 func BenchmarkPatchStatus(b *testing.B) {
 	s := startQuiet(b)
 	const pods = "/api/v1/namespaces/default/pods"
-	send := func(method, path, contentType, body string) {
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer admin")
-		r.Header.Set("Content-Type", contentType)
-		w := nowhere{header: http.Header{}}
-		if s.http.Handler.ServeHTTP(&w, r); w.code > 299 {
-			b.Fatalf("%s %s: %d", method, path, w.code)
-		}
-	}
 	const count = 100
 	for i := range count {
-		send(http.MethodPost, pods, "application/json", string(benchPod(fmt.Sprintf("o-%d", i))))
+		s.deliver(b, http.MethodPost, pods, "application/json", string(benchPod(fmt.Sprintf("o-%d", i))))
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		send(http.MethodPatch, fmt.Sprintf("%s/o-%d/status", pods, i%count), "application/strategic-merge-patch+json",
+		s.deliver(b, http.MethodPatch, fmt.Sprintf("%s/o-%d/status", pods, i%count), "application/strategic-merge-patch+json",
 			fmt.Sprintf(`{"status":{"phase":"Running","podIP":"10.0.%d.%d","hostIP":"10.1.2.3","startTime":"2026-01-02T03:04:05Z","conditions":[`+
 				`{"type":"Initialized","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z"},{"type":"Ready","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z"},`+
 				`{"type":"ContainersReady","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z"}],"containerStatuses":[`+

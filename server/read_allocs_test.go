@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/audit"
@@ -25,6 +26,18 @@ func (w *nowhere) Header() http.Header         { return w.header }
 func (w *nowhere) WriteHeader(code int)        { w.code = code }
 func (w *nowhere) Flush()                      {}
 func (w *nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+// deliver has the administrator's request handled, which has to succeed.
+func (s *Server) deliver(t testing.TB, method, path, contentType, body string) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer admin")
+	r.Header.Set("Content-Type", contentType)
+	w := nowhere{header: http.Header{}}
+	if s.http.Handler.ServeHTTP(&w, r); w.code > 299 {
+		t.Fatalf("%s %s: %d", method, path, w.code)
+	}
+}
 
 // startQuiet starts a server on memory that does nothing by itself, so that all allocations are
 // those of requests.

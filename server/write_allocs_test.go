@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -75,15 +74,7 @@ func TestWriteAllocations(t *testing.T) {
 		s := startQuiet(t, func(c *Config) { c.Clock = func() time.Time { return *now.Load() } }) // whose files in memory are short: they grow by copies of themselves
 		path := "/api/v1/namespaces/default/" + c.plural
 		name := func(i int) string { return fmt.Sprintf("o-%d", i) }
-		send := func(method, path, contentType, body string) {
-			r := httptest.NewRequest(method, path, strings.NewReader(body))
-			r.Header.Set("Authorization", "Bearer admin")
-			r.Header.Set("Content-Type", contentType)
-			w := nowhere{header: http.Header{}}
-			if s.http.Handler.ServeHTTP(&w, r); w.code > 299 {
-				t.Fatalf("%s %s: %d", method, path, w.code)
-			}
-		}
+		send := func(method, path, contentType, body string) { s.deliver(t, method, path, contentType, body) }
 		row, made := s.catalog.Snapshot().Core(c.plural), 0
 		kind := request.KindOf(row)
 		decode := func(name string) *document.Document {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/delta"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -142,3 +144,15 @@ func (e *Edition) Documents(usual Documents) (Documents, error) {
 
 // TextName is the name of a document in the changes of documents: its path, "v2" for that of the second version.
 func TextName(path string) string { return cmp.Or(path, "v2") }
+
+// CompareReleases orders releases by their numbers: "1.9" comes before "1.10".
+func CompareReleases(a, b string) int {
+	numbers := func(release string) (all []int) {
+		for part := range strings.SplitSeq(release, ".") {
+			n, _ := strconv.Atoi(part) // text that is not a number counts as the oldest
+			all = append(all, n)
+		}
+		return all
+	}
+	return slices.Compare(numbers(a), numbers(b))
+}

@@ -15,15 +15,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/dialed"
 )
 
 // Caller calls the methods of one server.
 type Caller struct {
 	at   string // the URL of its methods
 	http *http.Client
-
-	uncut context.Context // until Cut
-	cut   context.CancelFunc
+	// conns counts no requests, so that its Retire closes all connections at once.
+	conns dialed.Conns
 }
 
 // New makes the caller of a server at an address: of a "unix" socket, where "@name" is
@@ -39,34 +40,18 @@ func New(network, address string) *Caller {
 	c := &Caller{at: "http://" + authority}
 	t := &http.Transport{Protocols: new(http.Protocols), MaxIdleConnsPerHost: 1}
 	t.Protocols.SetUnencryptedHTTP2(true)
-	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return cuttable{conn, context.AfterFunc(c.uncut, func() { _ = conn.Close() })}, nil
-	}
+	t.DialContext = c.conns.Keep(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	})
 	c.http = &http.Client{Transport: t}
-	c.uncut, c.cut = context.WithCancel(context.Background())
 	return c
-}
-
-// cuttable is a connection until Cut.
-type cuttable struct {
-	net.Conn
-	release func() bool
-}
-
-func (c cuttable) Close() error {
-	c.release()
-	return c.Conn.Close()
 }
 
 // Close closes the connection, if it is idle.
 func (c *Caller) Close() { c.http.CloseIdleConnections() }
 
-// Cut closes the connection, with the calls on it.
-func (c *Caller) Cut() { c.cut() }
+// Cut closes the connection, with the calls on it. No further call connects.
+func (c *Caller) Cut() { c.conns.Retire() }
 
 // The pauses between attempts to connect to a server that does not listen yet.
 const (

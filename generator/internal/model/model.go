@@ -4,8 +4,6 @@ package model
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -29,17 +27,7 @@ type Releases struct {
 
 // Begun reports whether the release of the model is a named one or a later one. To documents without releases each release has come.
 func (r Releases) Begun(release string) bool {
-	if len(r.All) == 0 {
-		return true
-	}
-	numbers := func(release string) (all []int) {
-		for part := range strings.SplitSeq(release, ".") {
-			n, _ := strconv.Atoi(part) // text that is not a number counts as the oldest
-			all = append(all, n)
-		}
-		return all
-	}
-	return slices.Compare(numbers(release), numbers(r.Now)) <= 0
+	return len(r.All) == 0 || api.CompareReleases(release, r.Now) <= 0
 }
 
 // Nameless is the import path of a module without a go.mod, of which no code can be made.

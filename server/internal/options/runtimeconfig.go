@@ -156,7 +156,7 @@ func (c RuntimeConfig) of(gv *api.GroupVersion, plural string) (on, set bool) {
 // where the documents have no releases ("").
 func DropFutureDeprecations(groups []*api.GroupVersion, release string) {
 	drop := func(d **api.Deprecation) {
-		if *d != nil && release != "" && compareReleases((*d).Since, release) > 0 {
+		if *d != nil && release != "" && api.CompareReleases((*d).Since, release) > 0 {
 			*d = nil
 		}
 	}
@@ -171,18 +171,6 @@ func DropFutureDeprecations(groups []*api.GroupVersion, release string) {
 			}
 		}
 	}
-}
-
-// compareReleases orders releases by their numbers: "1.9" comes before "1.10".
-func compareReleases(a, b string) int {
-	numbers := func(release string) (all []int) {
-		for part := range strings.SplitSeq(release, ".") {
-			n, _ := strconv.Atoi(part) // text that is not a number counts as the oldest
-			all = append(all, n)
-		}
-		return all
-	}
-	return slices.Compare(numbers(a), numbers(b))
 }
 
 // HideStorageHashes removes the hashes of storage versions from discovery.

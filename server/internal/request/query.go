@@ -133,7 +133,7 @@ func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 
 // tries refuses a write that is tried only, where the feature is off.
 func (r *Request) tries() error {
-	if r.Features[options.DryRun] || r.Target.Row == nil || r.Target.Connects() || !r.Mutating() || !r.Query.Has("dryRun") {
+	if !r.Mutating() || !r.Query.Has("dryRun") || r.Features[options.DryRun] || r.Target.Row == nil || r.Target.Connects() {
 		return nil
 	}
 	return api.BadRequest("the dryRun feature is disabled")

@@ -144,7 +144,7 @@ func eachOf(counts []count) map[string]time.Duration {
 
 // drawLife draws the life of one pod into life.svg, of a server whose requests were profiled.
 func (c *cluster) drawLife(counts []count) error {
-	if !c.audited() {
+	if !c.profiled() {
 		return nil
 	}
 	log, err := os.Open(filepath.Join(c.dir, "audit.log"))
@@ -163,5 +163,5 @@ func (c *cluster) drawLife(counts []count) error {
 	return os.WriteFile(filepath.Join(c.dir, "life.svg"), lifeFigure(life, counts), 0o600)
 }
 
-// audited reports whether the requests for pods are noted.
-func (c *cluster) audited() bool { return c.profile && c.inside != "reference" }
+// profiled reports whether the server is profiled, and its requests for pods are noted.
+func (c *cluster) profiled() bool { return c.profile && c.inside != "reference" }

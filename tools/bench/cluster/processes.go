@@ -116,7 +116,7 @@ func (c *cluster) startServer(ctx context.Context) error {
 	if c.inside == "capstan-etcd" {
 		args = append(args, "--etcd-servers", etcdURL)
 	}
-	if c.audited() {
+	if c.profiled() {
 		args = append(args, "--audit-policy-file", "audit.json", "--audit-log-path", "audit.log", "--audit-log-mode", "batch")
 	}
 	if c.release != "" {

@@ -76,7 +76,7 @@ func writeCounts(path string, all []count) error {
 // beginProfile takes a profile of the server until the returned function is called, which then returns the time
 // of each request. The server bounds a profile by its length, so that a long phase has several.
 func (c *cluster) beginProfile(ctx context.Context, phase string) (end func() (map[string]time.Duration, error)) {
-	if !c.audited() {
+	if !c.profiled() {
 		return func() (map[string]time.Duration, error) { return nil, nil }
 	}
 	ending, ended := make(chan struct{}), make(chan error, 1)

@@ -68,10 +68,7 @@ func TestLargeCollection(t *testing.T) {
 	for range 3 {
 		s.stop()
 		s = startOn(t, dir)
-		for s.try("GET", "/readyz", "") != nil {
-			time.Sleep(time.Millisecond)
-		}
-		ready := time.Since(s.started)
+		ready := s.untilReady()
 		t.Logf("ready %.0f ms after a restart", ms(ready))
 		if ready > restartBound {
 			t.Errorf("ready %v after a restart, the bound is %v", ready, restartBound)

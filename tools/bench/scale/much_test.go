@@ -197,10 +197,7 @@ func (m *much) measure(small *instance, size int) point {
 	var s *instance
 	for i := range 3 {
 		s = startOn(m.t, m.dir, "--history", "2s")
-		for s.try("GET", "/readyz", "") != nil {
-			time.Sleep(time.Millisecond)
-		}
-		if ready = min(ready, time.Since(s.started)); i < 2 {
+		if ready = min(ready, s.untilReady()); i < 2 {
 			s.stop()
 		}
 	}

@@ -23,11 +23,11 @@ func TestStart(t *testing.T) {
 		dir := t.TempDir()
 		for _, times := range []*[]float64{&fresh, &used} {
 			s := startOn(t, dir)
-			*times = append(*times, s.untilReady())
+			*times = append(*times, ms(s.untilReady()))
 			s.stop()
 		}
 		f := startFloor(t, t.TempDir())
-		floors = append(floors, since(f.started))
+		floors = append(floors, ms(time.Since(f.started)))
 		f.kill()
 	}
 	t.Logf("ms until ready, best and median: new directory %.1f, %.1f; used %.1f, %.1f; a floor listens after %.1f, %.1f; medians ÷ the floor's: %.2f, %.2f",
@@ -44,15 +44,14 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// untilReady waits until the server is ready, and returns the milliseconds since its process was started.
-func (s *instance) untilReady() float64 {
+// untilReady waits until the server is ready, and returns the time since its process was started.
+func (s *instance) untilReady() time.Duration {
 	s.t.Helper()
-	for began := time.Now(); s.code("/readyz") != http.StatusOK; time.Sleep(200 * time.Microsecond) {
-		if time.Since(began) > time.Minute {
+	for s.code("/readyz") != http.StatusOK {
+		if time.Since(s.started) > time.Minute {
 			s.t.Fatal("the server does not become ready")
 		}
+		time.Sleep(time.Millisecond)
 	}
-	return since(s.started)
+	return time.Since(s.started)
 }
-
-func since(t time.Time) float64 { return float64(time.Since(t).Microseconds()) / 1000 }
