@@ -73,8 +73,9 @@ func (e *Engine) ID() string { return e.id }
 // Current is the newest visible revision; 0 in an empty store.
 func (e *Engine) Current() uint64 { return e.publisher.current.Load() }
 
-// Oldest is the oldest revision that At accepts; 0 until something is trimmed.
-func (e *Engine) Oldest() uint64 { return e.trim.oldest.Load() }
+// Oldest is the oldest revision that At accepts; 0 until something is trimmed or a replica has
+// a gap.
+func (e *Engine) Oldest() uint64 { return max(e.trim.oldest.Load(), e.publisher.gap.Load()) }
 
 // Healthy returns nil, or the reason why writes are refused while reads go on. It also
 // reports a damaged file that a read has met: the rest of the store can be read and

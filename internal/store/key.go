@@ -30,6 +30,7 @@ const (
 	metaCluster = "cluster" // the store's identity, written with the store
 	metaOldest  = "oldest"  // revision up to which history is trimmed
 	metaSwept   = "swept"   // revision up to which sweep has deleted
+	metaGap     = "gap"     // of a replica: revision of the last change that replaces others
 	metaSource  = "source"  // of a replica, written when its first state is complete
 )
 

@@ -222,11 +222,16 @@ func (e *Engine) load() error {
 	if err := e.loadTrimmer(); err != nil {
 		return err
 	}
+	gap, err := readRevisionSetting(e.db, metaGap)
+	if err != nil {
+		return err
+	}
+	e.publisher.gap.Store(gap)
 	last, err := e.lastRevision()
 	if err != nil {
 		return err
 	}
-	e.write.next = max(last, e.trim.oldest.Load()) + 1
+	e.write.next = max(last, e.Oldest()) + 1
 	return nil
 }
 

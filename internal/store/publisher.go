@@ -32,12 +32,15 @@ import (
 //	    after their cancel has returned. subs are in that order.
 //	P5. The cache gets writes in revision order, before they are visible; so does
 //	    presence creates, while it gets deletions when they are visible.
+//	P6. gap moves before current: whoever sees a change that replaces others finds
+//	    the history before it refused.
 //
 // Example: writes 7, 8 and 9 are queued and share a sync. 8's caller is the
 // first to run: it makes 7 and 8 visible in one step and calls the subscribers
 // once with the two changes. 7's caller finds its write settled. 9's publishes 9.
 type publisher struct {
 	current atomic.Uint64 // newest visible revision
+	gap     atomic.Uint64 // revision of the newest change that replaces others; 0 for none
 
 	cache    *cache
 	presence *presence
@@ -147,6 +150,9 @@ func (q *publisher) publish(group []*pending) {
 		}
 	}
 	newest := group[len(group)-1].change.Entry.Revision
+	if group[0].gap {
+		q.gap.Store(newest)
+	}
 	q.current.Store(newest)
 	if deletions {
 		for _, p := range group {

@@ -27,7 +27,8 @@ type Followed struct {
 
 // Replicate stores and announces changes of the source, in the order of their revisions, which
 // follow Current. The changes at one revision are all in one call. A deletion of a key that the
-// replica does not have counts for nothing. gap says that they replace others, see Batch. Errors:
+// replica does not have counts for nothing. gap says that they replace others, see Batch: history
+// before the last of them is refused from then on. Errors:
 // ErrClosed, I/O errors.
 func (e *Engine) Replicate(all []Followed, gap bool) error {
 	if !e.cfg.Replica {
@@ -48,9 +49,15 @@ func (e *Engine) Replicate(all []Followed, gap bool) error {
 			return err
 		}
 	}
+	newest := made[len(made)-1].change.Entry.Revision
+	if gap {
+		if err := setRevision(b, metaGap, newest); err != nil {
+			return err
+		}
+	}
 	e.write.Lock()
 	if err = e.apply(b, false); err == nil {
-		e.write.next = made[len(made)-1].change.Entry.Revision + 1
+		e.write.next = newest + 1
 		e.publisher.enqueue(made...)
 	}
 	e.write.Unlock()

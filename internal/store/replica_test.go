@@ -120,6 +120,45 @@ func TestReplicaFollows(t *testing.T) {
 	checked(t, e)
 }
 
+// TestGapEndsHistory: as soon as changes that replace others are visible, those before them are not
+// history any more, also after a restart and without a trim.
+func TestGapEndsHistory(t *testing.T) {
+	fs := vfs.NewMem()
+	e := openReplica(t, fs)
+	if err := e.Load("source", func(l *Loading) (uint64, error) { return 3, l.Put("a", 2, numbered(1)) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Replicate([]Followed{{Key: "a", Revision: 5, Value: numbered(2)}}, false); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(step string) {
+		t.Helper()
+		if _, err := e.Changes(t.Context(), "", 5, func(*Change) bool { return true }); !errors.As(err, new(*TrimmedError)) {
+			t.Errorf("%s the changes across the gap: %v", step, err)
+		}
+		if _, err := e.At(t.Context(), 5); !errors.As(err, new(*TrimmedError)) {
+			t.Errorf("%s the state before the gap: %v", step, err)
+		}
+	}
+	_, cancel := e.Subscribe(States, func(b Batch) {
+		if b.Revision == 9 && e.Oldest() != 9 {
+			t.Errorf("the gap is announced while history begins at %d", e.Oldest())
+		}
+	})
+	if err := e.Replicate([]Followed{{Key: "b", Revision: 8, Value: numbered(3)}, {Key: "a", Revision: 9, Value: numbered(4)}}, true); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	refused("at once")
+	shows(t, e, 9, []string{`a@9=meta-4 {"n":4,"rev":"9"}`, `b@8=meta-3 {"n":3,"rev":"8"}`}, nil)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e = openReplica(t, fs)
+	refused("after a restart")
+	checked(t, e)
+}
+
 // TestLoadBeginsAnew: a source takes back the values under a prefix, also those in the tree already, and
 // a value newer than the state is refused.
 func TestLoadBeginsAnew(t *testing.T) {
