@@ -97,7 +97,8 @@ func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
 }
 
 // Second is the OpenAPI v2 document of a snapshot, as JSON or in the binary form: that of
-// the built-in kinds with the parts of custom resources and of extension servers added.
+// the built-in kinds with the parts of versions that are turned on, of custom resources and of
+// extension servers added.
 func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 	sources := c.sources()
 	doc := sources[0].V2
@@ -116,11 +117,15 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 	if len(remotes) > 0 {
 		hash.Write([]byte(remoteHash))
 	}
+	on := c.turnedOn(snapshot)
+	for _, doc := range on {
+		hash.Write([]byte(doc.Hash))
+	}
 	first, form, join := c.generatedText(doc.Hash, doc.JSON), "v2 ", splice
 	if binary {
 		first, form, join = c.binaryText(doc), "v2 binary ", appendParts
 	}
-	if len(custom) == 0 && len(remotes) == 0 && len(sources) == 1 {
+	if len(custom)+len(remotes)+len(on) == 0 && len(sources) == 1 {
 		return first
 	}
 	return Text{Hash: strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), Parts: func() ([][]byte, error) {
@@ -131,6 +136,13 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 		var parts [][][]byte
 		for _, source := range sources[1:] {
 			part, err := c.made.get(form+source.V2.Hash, func() ([][]byte, error) { return c.without(source.V2, binary) })
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part)
+		}
+		if len(on) > 0 {
+			part, err := c.made.get(form+"turned on", func() ([][]byte, error) { return c.turnedOnPart(on, binary) })
 			if err != nil {
 				return nil, err
 			}
@@ -229,14 +241,30 @@ func membersOf(n node) ([]byte, error) {
 	return text[1:], nil
 }
 
+// inSecond returns a function that reports whether one of generated documents of the second
+// version has a path or a definition.
+func inSecond(sources []api.Documents) (func(member string) bool, error) {
+	var texts [][]byte
+	for _, source := range sources {
+		text, err := source.V2.JSON.Text()
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return func(member string) bool {
+		line := []byte("\n" + strconv.Quote(member) + ": ")
+		return slices.ContainsFunc(texts, func(text []byte) bool { return bytes.Contains(text, line) })
+	}, nil
+}
+
 // without is a generated document of the second version as an addition to the first one,
 // without what that has too.
 func (c *CustomOpenAPI) without(doc api.Document, binary bool) ([][]byte, error) {
-	first, err := c.sources()[0].V2.JSON.Text()
+	has, err := inSecond(c.sources()[:1])
 	if err != nil {
 		return nil, err
 	}
-	has := func(member string) bool { return bytes.Contains(first, []byte("\n"+strconv.Quote(member)+": ")) }
 	if binary {
 		form, err := binaryOfGenerated(doc)
 		if err != nil {
