@@ -32,8 +32,8 @@ import (
 //	    after their cancel has returned. subs are in that order.
 //	P5. The cache gets writes in revision order, before they are visible; so does
 //	    presence creates, while it gets deletions when they are visible.
-//	P6. gap moves before current: whoever sees a change that replaces others finds
-//	    the history before it refused.
+//	P6. gap moves before current: the history before a change that replaces others is
+//	    refused when the change can be seen.
 //
 // Example: writes 7, 8 and 9 are queued and share a sync. 8's caller is the
 // first to run: it makes 7 and 8 visible in one step and calls the subscribers

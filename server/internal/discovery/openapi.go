@@ -96,37 +96,51 @@ func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
 	return json.Marshal(map[string]any{"paths": paths})
 }
 
-// Second is the OpenAPI v2 document of a snapshot, as JSON or in the binary form: that of
-// the built-in kinds with the parts of versions that are turned on, of custom resources and of
-// extension servers added.
-func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
-	sources := c.sources()
-	doc := sources[0].V2
-	hash := sha512.New()
-	for _, source := range sources {
-		hash.Write([]byte(source.V2.Hash))
+// addition is added to the first generated OpenAPI v2 document.
+type addition struct {
+	hash string
+	make func(binary bool) ([][]byte, error)
+}
+
+// added are the additions of a snapshot: the documents of other modules, versions that are turned
+// on, custom resources, and extension servers.
+func (c *CustomOpenAPI) added(snapshot *catalog.Snapshot) (all []addition) {
+	for _, source := range c.sources()[1:] {
+		all = append(all, addition{source.V2.Hash, func(binary bool) ([][]byte, error) { return c.without(source.V2, binary) }})
 	}
-	var custom []*catalog.Version
+	if on := c.turnedOn(snapshot); len(on) > 0 {
+		hash := ""
+		for _, doc := range on {
+			hash += doc.Hash
+		}
+		all = append(all, addition{hash, func(binary bool) ([][]byte, error) { return c.turnedOnPart(on, binary) }})
+	}
 	for _, v := range snapshot.Discovered() {
-		if h := hashOf(v); h != "" {
-			custom = append(custom, v)
-			hash.Write([]byte(h))
+		if hash := hashOf(v); hash != "" {
+			all = append(all, addition{hash, func(binary bool) ([][]byte, error) { return c.part(customRows(v), binary) }})
 		}
 	}
-	remotes, remoteHash := describedRemotes(snapshot)
-	if len(remotes) > 0 {
-		hash.Write([]byte(remoteHash))
+	if remotes, hash := describedRemotes(snapshot); len(remotes) > 0 {
+		all = append(all, addition{"remote " + hash, func(binary bool) ([][]byte, error) { return c.remotePart(remotes, binary) }})
 	}
-	on := c.turnedOn(snapshot)
-	for _, doc := range on {
-		hash.Write([]byte(doc.Hash))
-	}
+	return all
+}
+
+// Second is the OpenAPI v2 document of a snapshot, as JSON or in the binary form: that of
+// the built-in kinds with all additions.
+func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
+	doc, added := c.sources()[0].V2, c.added(snapshot)
 	first, form, join := c.generatedText(doc.Hash, doc.JSON), "v2 ", splice
 	if binary {
 		first, form, join = c.binaryText(doc), "v2 binary ", appendParts
 	}
-	if len(custom)+len(remotes)+len(on) == 0 && len(sources) == 1 {
+	if len(added) == 0 {
 		return first
+	}
+	hash := sha512.New()
+	hash.Write([]byte(doc.Hash))
+	for _, a := range added {
+		hash.Write([]byte(a.hash))
 	}
 	return Text{Hash: strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), Parts: func() ([][]byte, error) {
 		text, err := first.Parts()
@@ -134,29 +148,8 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 			return nil, err
 		}
 		var parts [][][]byte
-		for _, source := range sources[1:] {
-			part, err := c.made.get(form+source.V2.Hash, func() ([][]byte, error) { return c.without(source.V2, binary) })
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, part)
-		}
-		if len(on) > 0 {
-			part, err := c.made.get(form+"turned on", func() ([][]byte, error) { return c.turnedOnPart(on, binary) })
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, part)
-		}
-		for _, v := range custom {
-			part, err := c.made.get(form+hashOf(v), func() ([][]byte, error) { return c.part(customRows(v), binary) })
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, part)
-		}
-		if len(remotes) > 0 {
-			part, err := c.made.get(form+"remote "+remoteHash, func() ([][]byte, error) { return c.remotePart(remotes, binary) })
+		for _, a := range added {
+			part, err := c.made.get(form+a.hash, func() ([][]byte, error) { return a.make(binary) })
 			if err != nil {
 				return nil, err
 			}

@@ -16,8 +16,8 @@ import (
 // each version has a document of the third. The part of a version that the configuration turns
 // on is made of that.
 
-// turnedOn are the documents of the third version of what is served, although it is off by
-// default: of versions, and of their groups.
+// turnedOn are the documents of the third version of served versions that are off by default, and
+// of their groups.
 func (c *CustomOpenAPI) turnedOn(snapshot *catalog.Snapshot) (all []api.Document) {
 	on := map[string]bool{}
 	for _, v := range snapshot.Discovered() {
@@ -158,7 +158,8 @@ func moveContent(from, to node) []any {
 
 // mediaOrder are the media types that the second version names in another order than that of their
 // names: "" stands for all others.
-var mediaOrder = []string{"text/plain", "", codec.BinaryMedia, codec.CBORMedia, "application/json" + streamed, codec.BinaryMedia + streamed, cborSequence, applyYAML, applyCBOR}
+var mediaOrder = []string{"text/plain", "", codec.BinaryMedia, codec.CBORMedia, "application/json" + streamed,
+	codec.BinaryMedia + streamed, cborSequence, applyYAML, applyCBOR}
 
 // compareMedia orders media types as the second version names them.
 func compareMedia(a, b string) int {
@@ -174,7 +175,7 @@ func compareMedia(a, b string) int {
 // onlyThird are members of schemas that the second version lacks.
 var onlyThird = []string{"default", "deprecated", "writeOnly", "nullable", "anyOf", "oneOf", "allOf", "not"}
 
-// secondSchema rewrites a schema: a reference stands beside the members that describe it, and
+// secondSchema rewrites a schema: a reference stands next to the members that describe it, and
 // what may be one of several types is a string.
 func secondSchema(v any) {
 	schema, ok := v.(node)
