@@ -45,23 +45,18 @@ func (c *Controllers) CreateNamespaces(ctx context.Context) error {
 
 // bootstrapWriters is the number of objects created at once: their commits share syncs of
 // the disk, and requests still have room.
-const bootstrapWriters = 8
+const bootstrapWriters = 32
 
 // keepBootstrapped repeats the steps of the start until all are done or ctx ends.
 func (c *Controllers) keepBootstrapped(ctx context.Context) {
-	work := append([]chore{{step: c.startup.objects, do: (*Controllers).bootstrap}}, c.chores...)
+	work := append([]chore{{line: objectsLine, step: c.startup.objects, do: (*Controllers).bootstrap}}, c.chores...)
 	for ctx.Err() == nil {
-		var failed []error
-		for _, w := range work {
-			if w.step == nil || w.step.Finished() {
-				continue
-			}
-			err := w.do(c, ctx)
-			if err == nil {
-				close(w.step.done)
-			}
-			failed = append(failed, err)
+		failed := make([]error, lines)
+		var running sync.WaitGroup
+		for line := range failed {
+			running.Go(func() { failed[line] = c.stepsOf(ctx, line, work) })
 		}
+		running.Wait()
 		err := errors.Join(failed...)
 		if err == nil {
 			close(c.startup.done)
@@ -73,6 +68,22 @@ func (c *Controllers) keepBootstrapped(ctx context.Context) {
 		c.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", c.cfg.Pauses.Retry)
 		controller.Pause(ctx, c.cfg.Pauses.Retry)
 	}
+}
+
+// stepsOf does the steps of a line that are not done yet. One that fails does not keep the later ones from being tried.
+func (c *Controllers) stepsOf(ctx context.Context, line int, work []chore) error {
+	var failed []error
+	for _, w := range work {
+		if w.line != line || w.step == nil || w.step.Finished() {
+			continue
+		}
+		err := w.do(c, ctx)
+		if err == nil {
+			close(w.step.done)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
 }
 
 func (c *Controllers) bootstrap(ctx context.Context) error { return c.reconcileBootstrap(ctx, "") }
