@@ -40,8 +40,11 @@ func (c *Chain) oneDefault(_ context.Context, r *Request) error {
 	return nil
 }
 
-// priority turns the name of a pod's priority class into numbers.
+// priority turns the name of the priority class of a pod, or of a group of pods, into numbers.
 func (c *Chain) priority(_ context.Context, r *Request) error {
+	if r.is(groupsOfPods, "podgroups") {
+		return c.groupPriority(r)
+	}
 	if !r.is("", "pods") {
 		return nil
 	}
@@ -55,15 +58,9 @@ func (c *Chain) priority(_ context.Context, r *Request) error {
 		}
 		return nil
 	}
-	name := spec.Get("priorityClassName").Text()
-	found := c.objects.Class(name)
-	switch {
-	case found != nil:
-		spec.SetString("priorityClassName", found.Name)
-	case name != "":
-		return r.forbidf("no PriorityClass with name %s was found", name)
-	default:
-		found = &Class{Preemption: defaultPreemption}
+	found, err := c.classOf(r, spec)
+	if err != nil {
+		return err
 	}
 	if n, ok := spec.Get("priority").Int(); ok && n != found.Value {
 		return r.forbidf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", n, found.Value)
@@ -74,4 +71,18 @@ func (c *Chain) priority(_ context.Context, r *Request) error {
 	}
 	spec.SetString("preemptionPolicy", found.Preemption)
 	return nil
+}
+
+// classOf is the priority class that a specification names, or the default one, whose name the specification gets.
+func (c *Chain) classOf(r *Request, spec document.Value) (*Class, error) {
+	name := spec.Get("priorityClassName").Text()
+	found := c.objects.Class(name)
+	switch {
+	case found != nil:
+		spec.SetString("priorityClassName", found.Name)
+		return found, nil
+	case name != "":
+		return nil, r.forbidf("no PriorityClass with name %s was found", name)
+	}
+	return &Class{Preemption: defaultPreemption}, nil
 }

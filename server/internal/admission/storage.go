@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
@@ -22,12 +23,17 @@ func (c *Chain) protect(_ context.Context, r *Request) error {
 	default:
 		return nil
 	}
-	list := r.Object.SetObject("metadata").SetArray("finalizers")
+	addFinalizer(r.Object, finalizer)
+	return nil
+}
+
+// addFinalizer gives an object a finalizer that it may have already.
+func addFinalizer(object document.Value, finalizer string) {
+	list := object.SetObject("metadata").SetArray("finalizers")
 	for _, f := range list.Elements() {
 		if f.Equals(finalizer) {
-			return nil
+			return
 		}
 	}
 	list.AppendString(finalizer)
-	return nil
 }
