@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -89,7 +90,7 @@ func againstReference(t *testing.T, table *schema.Table, seed uint64) (changed b
 	if err != nil {
 		t.Fatalf("seed %d: the reference fails, the generator should not make this:\n%s\n%s\n%v", seed, current, text, err)
 	}
-	got, err := Strategic(current, text, table, rootType, document.Limits{})
+	got, err := Strategic(current, text, table, rootType, document.Limits{}, func(string) bool { return true })
 	if err != nil {
 		t.Fatalf("seed %d:\ncurrent %s\npatch   %s\nwant    %s\n%v", seed, current, text, want, err)
 	}
@@ -292,7 +293,29 @@ func (g generator) change(r rule, cur any, depth int) any {
 			return g.patch(r.typ, old, depth+1)
 		}
 	}
-	return g.value(r.typ, depth+1, !isMap)
+	value := g.value(r.typ, depth+1, !isMap)
+	if cur == nil && g.rare(2) {
+		value = g.directed(value)
+	}
+	return value
+}
+
+// directed adds $patch to some objects of a value that the object does not have.
+func (g generator) directed(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			v[name] = g.directed(v[name])
+		}
+		if g.rare(4) {
+			v["$patch"] = []any{"replace", "delete", "merge", "other"}[g.pick(4)]
+		}
+	case []any:
+		for i := range v {
+			v[i] = g.directed(v[i])
+		}
+	}
+	return value
 }
 
 // listChange adds to p the patch of a list that merges.

@@ -224,5 +224,5 @@ func (p *patchBody) Apply(current []byte, want request.BodyKind) ([]byte, error)
 		}
 		return patch.Merge(current, p.text, p.limits)
 	}
-	return patch.Strategic(current, p.text, want.Schema.Table(), want.Type, p.limits)
+	return patch.Strategic(current, p.text, want.Schema.Table(), want.Type, p.limits, p.since)
 }
