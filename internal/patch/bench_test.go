@@ -44,7 +44,7 @@ func BenchmarkPatch(b *testing.B) {
 			func(patch []byte) ([]byte, error) { return Merge(current, patch, document.Limits{}) }},
 		{"strategic", `{"labels":{"version":"2"},"$setElementOrder/items":[{"name":"container-0"},{"name":"container-1"},{"name":"container-2"},{"name":"container-3"}],"items":[{"name":"container-1","value":"registry.example.com/team/image:v2","$setElementOrder/ports":[{"port":80},{"port":8080}],"ports":[{"port":8080,"protocol":"TCP"},{"port":443,"$patch":"delete"}]}]}`,
 			func(patch []byte) ([]byte, error) {
-				return Strategic(current, patch, table, rootType, document.Limits{})
+				return Strategic(current, patch, table, rootType, document.Limits{}, nil)
 			}},
 		{"json", `[{"op":"test","path":"/count","value":3},{"op":"replace","path":"/items/1/value","value":"x"},{"op":"add","path":"/labels/version","value":"2"}]`,
 			func(patch []byte) ([]byte, error) { return JSON(current, patch, document.Limits{}, nil) }},

@@ -43,6 +43,28 @@ func directiveOf(v document.Value) (word, bool) {
 	return otherWord, true
 }
 
+// dropDirected reports whether v is an object with $patch, and takes such objects out of v otherwise.
+func dropDirected(v document.Value) bool {
+	switch v.Kind() {
+	case document.Array:
+		v.RemoveFunc(dropDirected)
+	case document.Object:
+		if _, directed := directiveOf(v); directed {
+			return true
+		}
+		var gone []string
+		for name, member := range v.Members() {
+			if dropDirected(member) {
+				gone = append(gone, name)
+			}
+		}
+		for _, name := range gone {
+			v.Remove(name)
+		}
+	}
+	return false
+}
+
 // isList reports whether directives imply that the member is a list.
 func (c *change) isList() bool { return c.order.Exists() || c.remove.Exists() }
 

@@ -84,7 +84,7 @@ func TestWrongDocuments(t *testing.T) {
 			return err
 		},
 		"strategic": func(current, patch string) error {
-			_, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{})
+			_, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{}, nil)
 			return err
 		},
 	} {
@@ -348,8 +348,10 @@ func FuzzStrategic(f *testing.F) {
 	seeds(f)
 	table := testTable()
 	f.Fuzz(func(t *testing.T, current, patch string) {
-		got, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{})
-		checkOutcome(t, got, err)
+		for _, newer := range []bool{false, true} {
+			got, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{}, func(string) bool { return newer })
+			checkOutcome(t, got, err)
+		}
 	})
 }
 

@@ -34,14 +34,18 @@ import (
 // take effect and are not stored, but for maps, where they are keys; null list fields of
 // the object count as absent, and mistakes in a patch are a 400 with the field (some are
 // a 500 there). Elements of the object without a merge key stay.
-func Strategic(current, patch []byte, t *schema.Table, typ schema.Ref, limits document.Limits) ([]byte, error) {
+//
+// Since 1.28 a member that the object lacks, or has as another kind of value, gets nothing from
+// objects of the patch with $patch, whatever the word: elements, members and the member itself are
+// dropped. since reports whether the release is the named one or a later one; nil stands for 1.25.
+func Strategic(current, patch []byte, t *schema.Table, typ schema.Ref, limits document.Limits, since func(release string) bool) ([]byte, error) {
 	cur, pat, err := decodeObjects(current, document.SpellNumbers(patch), limits)
 	if err != nil {
 		return nil, err
 	}
 	defer cur.Release()
 	defer pat.Release()
-	m := merger{table: t, limits: limits, repeats: maxRepeated}
+	m := merger{table: t, limits: limits, repeats: maxRepeated, drops: since != nil && since("1.28")}
 	return m.mergeObject(make([]byte, 0, len(current)+len(patch)), cur.Root(), pat.Root(), typ, nil)
 }
 
@@ -50,11 +54,12 @@ func Strategic(current, patch []byte, t *schema.Table, typ schema.Ref, limits do
 const maxRepeated = 16 << 20
 
 // merger writes the merge of one patch. Its methods append the JSON of the
-// result to dst and read two trees that they do not change.
+// result to dst and read two trees. Only dropDirected changes one, that of the patch.
 type merger struct {
 	table   *schema.Table
 	limits  document.Limits
-	repeats int // remaining bytes of maxRepeated
+	repeats int  // remaining bytes of maxRepeated
+	drops   bool // new members lose their objects with $patch
 }
 
 // rule is the way in which a field merges. The zero rule, with typ None, is plain JSON.
@@ -148,7 +153,7 @@ func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *chang
 			return cur.AppendJSON(appendName(dst, start, c.name)), nil
 		}
 	}
-	if c.value.IsNull() {
+	if c.value.IsNull() || m.drops && cur.Kind() != c.value.Kind() && dropDirected(c.value) {
 		return dst, nil
 	}
 	before := len(dst)

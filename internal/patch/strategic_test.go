@@ -66,13 +66,34 @@ func TestStrategic(t *testing.T) {
 		{"directives in a new map are keys", `{"labels":null}`, `{"labels":{"$patch":"delete","$retainKeys":["x"],"y":"1","z":null}}`, `{"labels":{"$patch":"delete","$retainKeys":["x"],"y":"1"}}`},
 		{"other names with a dollar", `{"any":{"$ref":"a"}}`, `{"any":{"$ref":"b","$other/x":1}}`, `{"any":{"$ref":"b","$other/x":1}}`},
 	} {
-		got, err := Strategic([]byte(test.current), []byte(test.patch), table, rootType, document.Limits{})
+		got, err := Strategic([]byte(test.current), []byte(test.patch), table, rootType, document.Limits{}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", test.what, err)
 			continue
 		}
 		if string(sortedJSON(t, got)) != string(sortedJSON(t, []byte(test.want))) {
 			t.Errorf("%s: %s with %s is\n%s, want\n%s", test.what, test.current, test.patch, got, test.want)
+		}
+	}
+}
+
+// TestStrategicOfRelease tries what 1.28 has changed: objects with $patch in members that the object does not have.
+func TestStrategicOfRelease(t *testing.T) {
+	newer := func(release string) bool { return release <= "1.28" }
+	for _, test := range []struct{ what, current, patch, older, newer string }{
+		{"new list that is replaced", `{}`, `{"atomic":[{"$patch":"replace"},{"name":"b"}]}`, `{"atomic":[{"$patch":"replace"},{"name":"b"}]}`, `{"atomic":[{"name":"b"}]}`},
+		{"list that the object has", `{"atomic":[]}`, `{"atomic":[{"$patch":"replace"},{"name":"b"}]}`, `{"atomic":[{"$patch":"replace"},{"name":"b"}]}`, `{"atomic":[{"$patch":"replace"},{"name":"b"}]}`},
+		{"list in place of something else", `{"any":{"a":1}}`, `{"any":[[{"$patch":5}],{"b":{"$patch":"merge"},"c":1}]}`, `{"any":[[{"$patch":5}],{"b":{"$patch":"merge"},"c":1}]}`, `{"any":[[],{"c":1}]}`},
+		{"new object", `{}`, `{"item":{"$patch":"replace","name":"b"},"strategy":{"$retainKeys":["type"],"type":"x"}}`, `{"item":{"name":"b"},"strategy":{"type":"x"}}`, `{"strategy":{"type":"x"}}`},
+		{"new map", `{}`, `{"labels":{"$patch":"delete","y":"1"}}`, `{"labels":{"$patch":"delete","y":"1"}}`, `{}`},
+		{"new list that merges", `{}`, `{"items":[{"name":"a","item":{"$patch":"merge","name":"b"}},{"name":"c","$patch":"merge"}]}`, `{"items":[{"name":"a","item":{"name":"b"}},{"name":"c"}]}`, `{"items":[{"name":"a"}]}`},
+		{"new element of a list that merges", `{"items":[]}`, `{"items":[{"name":"a","item":{"$patch":"replace","name":"b"}}]}`, `{"items":[{"name":"a","item":{"name":"b"}}]}`, `{"items":[{"name":"a","item":{"name":"b"}}]}`},
+	} {
+		for want, since := range map[*string]func(string) bool{&test.older: nil, &test.newer: newer} {
+			got, err := Strategic([]byte(test.current), []byte(test.patch), testTable(), rootType, document.Limits{}, since)
+			if err != nil || string(sortedJSON(t, got)) != string(sortedJSON(t, []byte(*want))) {
+				t.Errorf("%s: %s with %s is\n%s %v, want\n%s", test.what, test.current, test.patch, got, err, *want)
+			}
 		}
 	}
 }
@@ -114,7 +135,7 @@ func TestStrategicErrors(t *testing.T) {
 		`{"item":{"$retainKeys":[{}]}}`:                     `item: $retainKeys must be a list`,
 		`{"item":{"$retainKeys":["name"],"value":"x"}}`:     `item: the patch sets "value", add it to $retainKeys`,
 	} {
-		got, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{})
+		got, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{}, nil)
 		if err == nil {
 			t.Errorf("%s: accepted, %s", patch, got)
 			continue
@@ -127,7 +148,7 @@ func TestStrategicErrors(t *testing.T) {
 func TestRepeatedElements(t *testing.T) {
 	current := fmt.Sprintf(`{"items":[{"name":"a","value":%q}]}`, strings.Repeat("x", 1<<20))
 	patch := `{"items":[` + strings.Repeat(`{"name":"a"},`, 1000) + `{"name":"a"}]}`
-	_, err := Strategic([]byte(current), []byte(patch), testTable(), rootType, document.Limits{})
+	_, err := Strategic([]byte(current), []byte(patch), testTable(), rootType, document.Limits{}, nil)
 	refusal(t, "repeated", err, 400, "too many elements with the same merge key")
 }
 
@@ -146,7 +167,7 @@ func TestLargeLists(t *testing.T) {
 	}
 	current := fmt.Sprintf(`{"items":[%s],"labels":{%s}}`, items.String(), labels.String())
 	patch := fmt.Sprintf(`{"$setElementOrder/items":[%[1]s],"items":[%[1]s],"labels":{%[2]s}}`, items.String(), labels.String())
-	got, err := Strategic([]byte(current), []byte(patch), testTable(), rootType, document.Limits{})
+	got, err := Strategic([]byte(current), []byte(patch), testTable(), rootType, document.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,13 +152,13 @@ type DeviceAttribute struct {
 	// Value that is a version as semver.org has it, of at most 64 bytes.
 	Version *string `json:"version,omitempty"`
 	// Values that are whole numbers.
-	Ints []int64 `json:"ints,omitempty"`
+	Ints []int64 `json:"ints,omitzero"`
 	// Values that are true or false.
-	Bools []bool `json:"bools,omitempty"`
+	Bools []bool `json:"bools,omitzero"`
 	// Values that are texts, each of at most 64 bytes.
-	Strings []string `json:"strings,omitempty"`
+	Strings []string `json:"strings,omitzero"`
 	// Values that are versions as semver.org has them, each of at most 64 bytes.
-	Versions []string `json:"versions,omitempty"`
+	Versions []string `json:"versions,omitzero"`
 }
 
 // DeviceCapacity: How much a device has of something.

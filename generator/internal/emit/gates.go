@@ -19,6 +19,7 @@ type gateStage struct {
 	First, Last int
 	Stage       string
 	On, Locked  bool
+	Needs       string // with spaces between
 }
 
 // gatesOf gathers the gates of all releases, and the fields behind gates. A field that types of several versions have is named
@@ -36,11 +37,11 @@ func gatesOf(m *model.Model) []gate {
 			continue
 		}
 		for name, g := range of.Promises.Gates {
-			stages := &add(name).Stages
-			if last := len(*stages) - 1; last >= 0 && (*stages)[last] == (gateStage{(*stages)[last].First, i - 1, g.Stage, g.On(), g.Fixed()}) {
+			stages, now := &add(name).Stages, gateStage{i, i, g.Stage, g.On(), g.Fixed(), strings.Join(g.Needs, " ")}
+			if last := len(*stages) - 1; last >= 0 && (*stages)[last] == (gateStage{(*stages)[last].First, i - 1, now.Stage, now.On, now.Locked, now.Needs}) {
 				(*stages)[last].Last = i
 			} else {
-				*stages = append(*stages, gateStage{i, i, g.Stage, g.On(), g.Fixed()})
+				*stages = append(*stages, now)
 			}
 		}
 	}

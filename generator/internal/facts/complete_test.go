@@ -132,7 +132,7 @@ func compareRelease(t *testing.T, m *model.Model, minor int) []string {
 	found := differences{found: map[string]bool{}, skipped: map[string]int{}}
 	r.compareTypes(m, found)
 	if r.checked("gates") {
-		compareGates(m, ofRelease(t, "gates", minor), found)
+		compareGates(m, ofRelease(t, "gates", minor), ofRelease(t, "needs", minor), found)
 	}
 	served := servedResources{suffix: m.Profile.GroupSuffix, checked: r.checked, lifecycles: map[string]row{}}
 	for _, l := range ofRelease(t, "lifecycles", minor) {

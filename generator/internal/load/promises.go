@@ -41,7 +41,7 @@ func (r *reader) promiseKeys(p *model.Promises) map[string]func(node) {
 
 func (r *reader) gateKeys(g *model.Gate) map[string]func(node) {
 	return map[string]func(node){"stage": r.text(&g.Stage), "enabled": r.optionalBool(&g.Enabled), "locked": r.optionalBool(&g.Locked), "since": r.text(&g.Since),
-		"wasStable": r.boolean(&g.WasStable), "lifecycle": r.readLifecycle(&g.Lifecycle)}
+		"needs": r.texts(&g.Needs), "wasStable": r.boolean(&g.WasStable), "lifecycle": r.readLifecycle(&g.Lifecycle)}
 }
 
 func (r *reader) metricKeys(m *model.Metric) map[string]func(node) {

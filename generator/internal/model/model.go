@@ -285,11 +285,12 @@ type Promises struct {
 type Gate struct {
 	Pos       schema.Position
 	Lifecycle schema.Lifecycle
-	Stage     string // alpha, beta, stable, deprecated
-	Enabled   *bool  // whether it is on by default, where that is not usual for the stage
-	Locked    *bool  // whether it keeps its default, where that is not usual for the stage
-	WasStable bool   // deprecated: it was stable before
-	Since     string // the release in which it reached the stage; "" for an unknown one
+	Stage     string   // alpha, beta, stable, deprecated
+	Enabled   *bool    // whether it is on by default, where that is not usual for the stage
+	Locked    *bool    // whether it keeps its default, where that is not usual for the stage
+	Needs     []string // the gates without which it cannot be on
+	WasStable bool     // deprecated: it was stable before
+	Since     string   // the release in which it reached the stage; "" for an unknown one
 }
 
 // On reports whether the feature is on by default.

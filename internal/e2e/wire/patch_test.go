@@ -76,7 +76,7 @@ func (w *world) comparePatch(k kind, seed int64) (done bool, err error) {
 		if err != nil {
 			continue
 		}
-		got, err := patch.Strategic(current, change, k.table, k.typ, document.Limits{})
+		got, err := patch.Strategic(current, change, k.table, k.typ, document.Limits{}, nil)
 		if err != nil {
 			return false, fmt.Errorf("%w\ncurrent %s\npatch %s\nwant %s", err, current, change, want)
 		}

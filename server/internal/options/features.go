@@ -33,9 +33,10 @@ var stageWords = map[stage]string{stable: "GA", deprecated: "deprecated"}
 // feature is a feature with a gate.
 type feature struct {
 	stage  stage
-	on     bool // by default
-	locked bool // the gate keeps its default
-	ended  bool // of an earlier release: the gate cannot be set any more
+	on     bool     // by default
+	locked bool     // the gate keeps its default
+	needs  []string // the features without which it cannot be on
+	ended  bool     // of an earlier release: the gate cannot be set any more
 	// does describes the effect of the gate here; "" when it has none.
 	does string
 }
@@ -127,7 +128,21 @@ func Parse(pairs []string, release string) (f Gates, warnings []string, err erro
 		}
 		f[name] = on
 	}
+	if len(errs) == 0 {
+		errs = all.unmet(f)
+	}
 	return f, all.warnings(asked), errors.Join(errs...)
+}
+
+// unmet finds the features that are on without others that they need.
+func (all features) unmet(f Gates) (errs []error) {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		off := slices.DeleteFunc(slices.Clone(all[name].needs), f.On)
+		if f[name] && len(off) > 0 {
+			errs = append(errs, fmt.Errorf("%s is enabled, but depends on features that are disabled: %v", name, off))
+		}
+	}
+	return errs
 }
 
 // warnings are those of kube-apiserver about gates that will go, and one about gates without an effect here.

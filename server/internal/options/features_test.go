@@ -81,8 +81,36 @@ func TestGatesOfReleases(t *testing.T) {
 		}
 		gate := fmt.Sprintf("%s=%v", row[0], row[2] != "y")
 		_, _, err := Parse([]string{gate}, first)
+		if err != nil && strings.Contains(err.Error(), "depends on features that are disabled") {
+			continue // of TestNeededGates
+		}
 		if refused := err != nil && strings.Contains(err.Error(), "feature is locked to"); refused != (row[3] == "y") || !refused && err != nil {
 			t.Errorf("%s in %s: %v", gate, first, err)
+		}
+	}
+}
+
+// TestNeededGates: since 1.35 a feature that is on needs those that it depends on, in the words of kube-apiserver.
+func TestNeededGates(t *testing.T) {
+	const needs = " is enabled, but depends on features that are disabled: "
+	for _, c := range []struct{ release, gates, want string }{
+		{"1.34", "DynamicResourceAllocation=false", ""},
+		{"1.35", "DRADeviceTaintRules=true", "DRADeviceTaintRules" + needs + "[DRADeviceTaints]"},
+		{"1.35", "DRADeviceTaintRules=true,DRADeviceTaints=true", ""},
+		{"1.35", "RestartAllContainersOnContainerExits=true", "RestartAllContainersOnContainerExits" + needs + "[NodeDeclaredFeatures]"},
+		{"1.35", "GangScheduling=true,InPlacePodVerticalScalingExclusiveMemory=true,MemoryManager=true", "GangScheduling" + needs + "[GenericWorkload]"},
+		{"1.35", "AllAlpha=true", ""},
+		{"1.35", "AllBeta=true", ""},
+		{"1.36", "AllAlpha=true", ""},
+		{"1.36", "AllBeta=true", ""},
+		{"1.36", "RestartAllContainersOnContainerExits=true", ""},
+		{"1.36", "AllAlpha=true,GenericWorkload=false", "DRAWorkloadResourceClaims" + needs + "[GenericWorkload]\nGangScheduling" + needs + "[GenericWorkload]\n" +
+			"TopologyAwareWorkloadScheduling" + needs + "[GenericWorkload]\nWorkloadWithJob" + needs + "[GenericWorkload]"},
+		{"1.36", "NodeDeclaredFeatures=false,UserNamespacesSupport=false,UserNamespacesHostNetworkSupport=true", "cannot set feature gate UserNamespacesSupport"},
+	} {
+		_, _, err := Parse(strings.Split(c.gates, ","), c.release)
+		if got := fmt.Sprint(err); (err == nil) != (c.want == "") || err != nil && !strings.Contains(got, c.want) {
+			t.Errorf("%s in %s: %s, want %s", c.gates, c.release, got, c.want)
 		}
 	}
 }

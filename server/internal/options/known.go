@@ -69,7 +69,7 @@ func featuresOf(release string) features {
 	all := features{}
 	fields := gates.Fields()
 	for name, g := range gates.Of(release) {
-		f := feature{stage: stages[g.Stage], on: g.On, locked: g.Locked, ended: g.Ended, does: effects[name]}
+		f := feature{stage: stages[g.Stage], on: g.On, locked: g.Locked, needs: g.Needs, ended: g.Ended, does: effects[name]}
 		switch {
 		case fields[name] != "":
 			f.does = "objects keep " + fields[name]

@@ -21,26 +21,18 @@ func TestReleaseDeclaredFeatures(t *testing.T) {
 		whole, container = `"resources":{"requests":{"cpu":"2"}}`, `"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]`
 		initial          = `"initContainers":[{"name":"i","resources":{"requests":{"cpu":"200m"}}}]`
 	)
-	for _, c := range []struct{ release, declared, node, change, want string }{
-		{"1.36", "", "n", whole, fmt.Sprintf(lacks, pods)},
-		{"1.36", "", "n", initial, fmt.Sprintf(lacks, inits)},
-		{"1.36", "", "n", whole + "," + initial, fmt.Sprintf(lacks, pods+", "+inits)},
-		{"1.36", `"` + pods + `"`, "n", whole + "," + initial, fmt.Sprintf(lacks, inits)},
-		{"1.36", `"` + pods + `","` + inits + `"`, "n", whole + "," + initial, ""},
-		{"1.36", "", "n", container, ""},
-		{"1.36", "", "none", whole, `pods "p" is forbidden: node "none" not found`},
-		{"1.36 off", "", "n", whole, ""},
-		{"1.35", "", "n", whole, ""},
+	for _, c := range []struct{ declared, node, change, want string }{
+		{"", "n", whole, fmt.Sprintf(lacks, pods)},
+		{"", "n", initial, fmt.Sprintf(lacks, inits)},
+		{"", "n", whole + "," + initial, fmt.Sprintf(lacks, pods+", "+inits)},
+		{`"` + pods + `"`, "n", whole + "," + initial, fmt.Sprintf(lacks, inits)},
+		{`"` + pods + `","` + inits + `"`, "n", whole + "," + initial, ""},
+		{"", "n", container, ""},
+		{"", "none", whole, `pods "p" is forbidden: node "none" not found`},
 	} {
 		h := harness.Start(t, func(cfg *server.Config) {
-			emulating(c.release[:4])(cfg)
-			cfg.FeatureGates = []string{"InPlacePodLevelResourcesVerticalScaling=true"}
-			if c.release[:4] == "1.36" {
-				cfg.FeatureGates = append(cfg.FeatureGates, "InPlacePodVerticalScalingInitContainers=true")
-			}
-			if c.release != "1.36" && c.release != "1.35" {
-				cfg.FeatureGates = append(cfg.FeatureGates, "NodeDeclaredFeatures=false")
-			}
+			emulating("1.36")(cfg)
+			cfg.FeatureGates = []string{pods + "=true", inits + "=true"}
 		})
 		h.Create("/api/v1/nodes", `{"metadata":{"name":"n"}}`)
 		h.MergePatch("/api/v1/nodes/n/status", `{"status":{"allocatable":{"cpu":"8","memory":"8Gi"},"declaredFeatures":[`+c.declared+`]}}`)

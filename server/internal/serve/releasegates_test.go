@@ -19,6 +19,7 @@ func featuring(t *testing.T, release string, gates ...string) *harness.Server {
 }
 
 // TestReleaseLockedGates: a stable feature can be turned off until its gate is locked, which is refused in the words of kube-apiserver.
+// Since 1.35 so is a gate that is on without those that it depends on.
 func TestReleaseLockedGates(t *testing.T) {
 	for _, c := range []struct{ release, gate, refusal string }{
 		{"1.25", "DryRun=false", ""},
@@ -31,9 +32,12 @@ func TestReleaseLockedGates(t *testing.T) {
 		{"1.36", "GitRepoVolumeDriver=true", "cannot set feature gate GitRepoVolumeDriver to true, feature is locked to false"},
 		{"1.36", "GitRepoVolumeDriver=false", ""},
 		{"1.36", "DRAPrioritizedList=false", ""},
+		{"1.34", "DRADeviceTaints=true,DynamicResourceAllocation=false", ""},
+		{"1.36", "WorkloadWithJob=true", "WorkloadWithJob is enabled, but depends on features that are disabled: [GenericWorkload]"},
+		{"1.36", "WorkloadWithJob=true,GenericWorkload=true", ""},
 	} {
 		config := server.Config{InMemory: true}
-		config.EmulatedVersion, config.FeatureGates = []string{c.release}, []string{c.gate}
+		config.EmulatedVersion, config.FeatureGates = []string{c.release}, strings.Split(c.gate, ",")
 		if err := config.Validate(); (err == nil) != (c.refusal == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
 			t.Errorf("%s in %s: %v, want %q", c.gate, c.release, err, c.refusal)
 		}

@@ -34,6 +34,8 @@ const (
 	claim       = `{"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r",`
 	selecting   = `{"metadata":{"name":"x"},"spec":{"selectors":[{"cel":{"expression":"`
 	slice       = `{"metadata":{"name":"s"},"spec":{"driver":"d.example.com","allNodes":true,"pool":{"name":"p","resourceSliceCount":1},"devices":[`
+	ownNodes    = `{"metadata":{"name":"s"},"spec":{"driver":"d.example.com","perDeviceNodeSelection":true,"pool":{"name":"p","resourceSliceCount":1},"devices":[`
+	wrongTerm   = `{"matchExpressions":[{"key":"-","operator":"In","values":["-"]}]}`
 	templates   = "/namespaces/default/resourceclaimtemplates"
 	claims      = "/namespaces/default/resourceclaims"
 	candidates  = "/namespaces/default/leasecandidates"
@@ -78,6 +80,15 @@ var releaseRules = []struct{ release, name, path, body, causes string }{
 		"spec.devices[0].basic.attributes[x]/Required"},
 	{"1.36", "a policy of a device that is not shared", devices + "v1/resourceslices", slice + `{"name":"a","capacity":{"m":{"value":"1Gi","requestPolicy":{"validValues":["2"]}}}}]}}`,
 		"spec.devices[0].capacity[m].requestPolicy/Forbidden"},
+	{"1.36", "a selector of nodes that the slice chooses", devices + "v1/resourceslices", slice + `{"name":"a","nodeSelector":{"nodeSelectorTerms":[` + wrongTerm + `]}}]}}`,
+		"spec.devices[0]/Invalid"},
+	{"1.36", "a selector of nodes without terms", devices + "v1/resourceslices", slice + `{"name":"a","nodeSelector":{"nodeSelectorTerms":[]}}]}}`, "spec.devices[0]/Invalid"},
+	{"1.36", "a selector of nodes that the device chooses", devices + "v1/resourceslices", ownNodes + `{"name":"a","nodeSelector":{"nodeSelectorTerms":[` + wrongTerm + `]}}]}}`,
+		"spec.devices[0].nodeSelector.nodeSelectorTerms[0].matchExpressions[0].key/Invalid spec.devices[0].nodeSelector.nodeSelectorTerms[0].matchExpressions[0].values[0]/Invalid"},
+	{"1.36", "three choices of nodes", devices + "v1/resourceslices", ownNodes + `{"name":"a","nodeName":"-","allNodes":true,"nodeSelector":{"nodeSelectorTerms":[]}}]}}`,
+		"spec.devices[0].nodeName/Invalid spec.devices[0].nodeSelector.nodeSelectorTerms/Required spec.devices[0]/Invalid"},
+	{"1.36", "empty choices of nodes", devices + "v1/resourceslices", ownNodes + `{"name":"a","nodeName":"","allNodes":false}]}}`,
+		"spec.devices[0].nodeName/Invalid spec.devices[0].allNodes/Invalid spec.devices[0]/Required"},
 	{"1.36", "a candidate without a version", "/apis/coordination.k8s.io/v1beta1" + candidates,
 		`{"metadata":{"name":"c"},"spec":{"leaseName":"l","strategy":"OldestEmulationVersion","emulationVersion":"a"}}`,
 		"spec.emulationVersion/Invalid spec.binaryVersion/Required spec.emulationVersion/Required"},
@@ -131,6 +142,31 @@ func TestReleaseRules(t *testing.T) {
 			got.Expect(t, http.StatusCreated, "")
 		case got.Code != http.StatusUnprocessableEntity || causesOf(t, []byte(got.Body)) != c.causes:
 			t.Errorf("%s: %s: %d %s, expected the causes %s", c.release, c.name, got.Code, got.Body, c.causes)
+		}
+	}
+}
+
+// TestReleaseAttributeLists: attributes of devices that are lists have exactly one list, which is not empty.
+func TestReleaseAttributeLists(t *testing.T) {
+	h := featuring(t, "1.36", "DRAListTypeAttributes=true")
+	const at = "spec.devices[0].attributes[x]"
+	long := strings.Repeat("1", 61) + ".0.0" // 65 bytes
+	for _, test := range []struct{ value, causes string }{
+		{`{"bools":[true,false]}`, ""},
+		{`{"versions":["1.0.0"]}`, ""},
+		{`{"bools":[]}`, at + ".bools/Invalid"},
+		{`{"ints":[]}`, at + ".ints/Invalid"},
+		{`{"strings":["` + long + `"],"versions":[]}`, at + ".strings[0]/TooLong " + at + ".versions/Invalid " + at + "/Invalid"},
+		{`{"bools":[],"ints":[]}`, at + ".bools/Invalid " + at + ".ints/Invalid " + at + "/Invalid"},
+		{`{"versions":["1","1.0.0","` + long + `"]}`, at + ".versions[0]/Invalid " + at + ".versions[2]/TooLong"},
+		{`{"bools":[true],"ints":[1]}`, at + "/Invalid"},
+		{`{}`, at + "/Invalid"},
+	} {
+		got := h.Post("/apis/resource.k8s.io/v1/resourceslices?dryRun=All", slice+`{"name":"a","attributes":{"x":`+test.value+`}}]}}`)
+		if test.causes == "" {
+			got.Expect(t, http.StatusCreated, "")
+		} else if causes := causesOf(t, []byte(got.Body)); causes != test.causes {
+			t.Errorf("%s: %s, expected the causes %s", test.value, got.Body, test.causes)
 		}
 	}
 }

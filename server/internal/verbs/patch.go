@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/request"
 )
@@ -39,7 +41,7 @@ func (v *Verbs) Patch(r *request.Request) error {
 		if err != nil {
 			return document.Value{}, err
 		}
-		doc, err := v.DecodePatched(r, patched, e.Was, p, want)
+		doc, err := v.decodeVersion(r, patched, e.Was, p, want)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -72,6 +74,40 @@ func (v *Verbs) DecodePatched(r *request.Request, text []byte, old document.Valu
 		return nil, err
 	}
 	return doc, nil
+}
+
+// otherVersion finds the version that a patched object of a built-in type names by its apiVersion, and whose fields
+// it has therefore; nil when it stays in its own, or its type has no such version.
+func (p *patchBody) otherVersion(row *catalog.Row, text []byte) *catalog.Row {
+	version, said := document.Find(text, "apiVersion")
+	if !said || p.media == request.StrategicPatch || row.Definition != nil || version[0] != '"' {
+		return nil
+	}
+	if named := row.Versions.Version(document.Unquote(version)); named != row {
+		return named
+	}
+	return nil
+}
+
+// decodeVersion is DecodePatched for an object that may name another version of its type: it is read in that version
+// and converted to the version of the request.
+func (v *Verbs) decodeVersion(r *request.Request, text []byte, old document.Value, p *patchBody, want request.BodyKind) (*document.Document, error) {
+	row := r.Target.Row
+	named := p.otherVersion(row, text)
+	if named == nil {
+		return v.DecodePatched(r, text, old, p, want)
+	}
+	was, err := convert.Between(r.Context, row.Resource, named.Resource, old)
+	if err != nil {
+		return nil, err
+	}
+	defer was.Release()
+	doc, err := v.DecodePatched(r, text, was.Root(), p, request.KindOf(named))
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Release()
+	return convert.Between(r.Context, named.Resource, row.Resource, doc.Root())
 }
 
 // report reports mistakes in the fields of the patch, and of the patched object: by name,
@@ -224,5 +260,5 @@ func (p *patchBody) Apply(current []byte, want request.BodyKind) ([]byte, error)
 		}
 		return patch.Merge(current, p.text, p.limits)
 	}
-	return patch.Strategic(current, p.text, want.Schema.Table(), want.Type, p.limits)
+	return patch.Strategic(current, p.text, want.Schema.Table(), want.Type, p.limits, p.since)
 }
