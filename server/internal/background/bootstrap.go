@@ -45,7 +45,7 @@ func (c *Controllers) CreateNamespaces(ctx context.Context) error {
 
 // bootstrapWriters is the number of objects created at once: their commits share syncs of
 // the disk, and requests still have room.
-const bootstrapWriters = 32
+const bootstrapWriters = 8
 
 // keepBootstrapped repeats the steps of the start until all are done or ctx ends.
 func (c *Controllers) keepBootstrapped(ctx context.Context) {
