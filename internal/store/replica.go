@@ -28,8 +28,7 @@ type Followed struct {
 // Replicate stores and announces changes of the source, in the order of their revisions, which
 // follow Current. The changes at one revision are all in one call. A deletion of a key that the
 // replica does not have counts for nothing. gap says that they replace others, see Batch: history
-// before the last of them is refused from then on. Errors:
-// ErrClosed, I/O errors.
+// before the last of them is refused from then on. Errors: ErrClosed, I/O errors.
 func (e *Engine) Replicate(all []Followed, gap bool) error {
 	if !e.cfg.Replica {
 		return errors.New("store: only a replica follows another store")

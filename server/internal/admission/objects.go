@@ -35,7 +35,7 @@ type LiveObjects struct {
 func OpenObjects(ctx context.Context, cfg LiveConfig) (*LiveObjects, error) {
 	o := &LiveObjects{}
 	var err error
-	if o.priorities, err = open(ctx, cfg, "scheduling."+profile.GroupSuffix, "priorityclasses", ReadClass); err == nil {
+	if o.priorities, err = open(ctx, cfg, schedulingGroup, "priorityclasses", ReadClass); err == nil {
 		o.standard = live.Derive(o.priorities.Collection, standardClasses)
 		o.namespaces, err = open(ctx, cfg, "", "namespaces", ReadNamespace)
 	}

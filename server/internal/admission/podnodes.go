@@ -49,11 +49,16 @@ func (c *Chain) topologyLabels(ctx context.Context, r *Request) error {
 
 // node reads a node; it is absent when there is none of that name.
 func (c *Chain) node(ctx context.Context, name string) (node document.Value, release func(), err error) {
-	node, release, err = c.objects.Get(ctx, "", "nodes", "", name)
+	return c.optional(ctx, "", "nodes", "", name)
+}
+
+// optional reads an object; it is absent when there is none of that name.
+func (c *Chain) optional(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error) {
+	obj, release, err = c.objects.Get(ctx, group, plural, namespace, name)
 	if api.IsReason(err, api.ReasonNotFound) {
 		return document.Value{}, release, nil
 	}
-	return node, release, err
+	return obj, release, err
 }
 
 // checkFeatures refuses to change a pod on a node in a way for which the node lacks a feature.

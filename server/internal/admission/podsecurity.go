@@ -313,9 +313,9 @@ func alikeWarnings(found map[string]*alike, namespace string, rules podsecurity.
 	return append(warnings, pods...)
 }
 
-// controllerOf is the uid of a pod's controller, "" for none.
-func controllerOf(pod document.Value) string {
-	for _, o := range pod.At("metadata", "ownerReferences").Elements() {
+// controllerOf is the uid of an object's controller, "" for none.
+func controllerOf(obj document.Value) string {
+	for _, o := range obj.At("metadata", "ownerReferences").Elements() {
 		if o.Get("controller").Bool() {
 			return strings.Clone(o.Get("uid").Text())
 		}

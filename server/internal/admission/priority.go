@@ -8,6 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
+const schedulingGroup = "scheduling." + profile.GroupSuffix
+
 // defaultPreemption is the preemption policy of pods whose class has none.
 const defaultPreemption = "PreemptLowerPriority"
 
@@ -31,7 +33,7 @@ func ReadClass(obj document.Value) *Class {
 
 // oneDefault refuses a second class that is the default.
 func (c *Chain) oneDefault(_ context.Context, r *Request) error {
-	if !r.is("scheduling."+profile.GroupSuffix, "priorityclasses") || !r.Object.Get("globalDefault").Bool() {
+	if !r.is(schedulingGroup, "priorityclasses") || !r.Object.Get("globalDefault").Bool() {
 		return nil
 	}
 	if other := c.objects.Class(""); other != nil && (r.Operation == Create || other.Name != r.Name) {
@@ -42,7 +44,7 @@ func (c *Chain) oneDefault(_ context.Context, r *Request) error {
 
 // priority turns the name of the priority class of a pod, or of a group of pods, into numbers.
 func (c *Chain) priority(_ context.Context, r *Request) error {
-	if r.is(groupsOfPods, "podgroups") {
+	if r.is(schedulingGroup, "podgroups") {
 		return c.groupPriority(r)
 	}
 	if !r.is("", "pods") {
@@ -58,14 +60,10 @@ func (c *Chain) priority(_ context.Context, r *Request) error {
 		}
 		return nil
 	}
-	found, err := c.classOf(r, spec)
+	found, err := c.setPriority(r, "the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name")
 	if err != nil {
 		return err
 	}
-	if n, ok := spec.Get("priority").Int(); ok && n != found.Value {
-		return r.forbidf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", n, found.Value)
-	}
-	spec.SetInt("priority", found.Value)
 	if p := spec.Get("preemptionPolicy"); p.Exists() && !p.Equals(found.Preemption) {
 		return r.forbidf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", p.Text(), found.Preemption)
 	}
@@ -73,16 +71,23 @@ func (c *Chain) priority(_ context.Context, r *Request) error {
 	return nil
 }
 
-// classOf is the priority class that a specification names, or the default one, whose name the specification gets.
-func (c *Chain) classOf(r *Request, spec document.Value) (*Class, error) {
+// setPriority gives a specification the name and the number of its priority class, or of the default one, and returns the
+// class. Another number that the sender has chosen is refused in the words of other, which has both numbers.
+func (c *Chain) setPriority(r *Request, other string) (*Class, error) {
+	spec := r.Object.SetObject("spec")
 	name := spec.Get("priorityClassName").Text()
 	found := c.objects.Class(name)
 	switch {
 	case found != nil:
 		spec.SetString("priorityClassName", found.Name)
-		return found, nil
 	case name != "":
 		return nil, r.forbidf("no PriorityClass with name %s was found", name)
+	default:
+		found = &Class{Preemption: defaultPreemption}
 	}
-	return &Class{Preemption: defaultPreemption}, nil
+	if n, ok := spec.Get("priority").Int(); ok && n != found.Value {
+		return nil, r.forbidf(other, n, found.Value)
+	}
+	spec.SetInt("priority", found.Value)
+	return found, nil
 }

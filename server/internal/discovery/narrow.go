@@ -85,7 +85,7 @@ func narrowedDocument(doc api.Document, off func(path string) bool) (api.Documen
 		if text, err = doc.Binary.Text(); err != nil {
 			return doc, err
 		}
-		if text, err = binaryWithout(text, func(member string) bool { return dropped[member] }); err != nil {
+		if text, err = binaryWithout(text, dropped); err != nil {
 			return doc, err
 		}
 		doc.Binary = api.Pack(string(text))

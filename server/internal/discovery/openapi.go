@@ -9,7 +9,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -213,12 +212,23 @@ func (c *CustomOpenAPI) part(rows []*catalog.Row, binary bool) ([][]byte, error)
 			}
 			continue
 		}
-		for i, members := range added {
-			text, err := membersOf(members)
-			if err != nil {
-				return nil, err
-			}
+		texts, err := textsOf(added)
+		if err != nil {
+			return nil, err
+		}
+		for i, text := range texts {
 			all[i] = append(all[i], text...)
+		}
+	}
+	return all, nil
+}
+
+// textsOf are the members to be added to a document in JSON.
+func textsOf(added [len(additions)]node) (all [][]byte, err error) {
+	all = make([][]byte, len(additions))
+	for i, members := range added {
+		if all[i], err = membersOf(members); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
@@ -234,21 +244,21 @@ func membersOf(n node) ([]byte, error) {
 	return text[1:], nil
 }
 
-// inSecond returns a function that reports whether one of generated documents of the second
-// version has a path or a definition.
-func inSecond(sources []api.Documents) (func(member string) bool, error) {
-	var texts [][]byte
+// inSecond are the paths and definitions that generated documents of the second version have.
+func inSecond(sources []api.Documents) (map[string]bool, error) {
+	has := map[string]bool{}
 	for _, source := range sources {
 		text, err := source.V2.JSON.Text()
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, text)
+		for line := range bytes.SplitSeq(text, []byte("\n")) {
+			if name, whole := memberOf(line); whole {
+				has[name] = true
+			}
+		}
 	}
-	return func(member string) bool {
-		line := []byte("\n" + strconv.Quote(member) + ": ")
-		return slices.ContainsFunc(texts, func(text []byte) bool { return bytes.Contains(text, line) })
-	}, nil
+	return has, nil
 }
 
 // without is a generated document of the second version as an addition to the first one,
@@ -266,15 +276,18 @@ func (c *CustomOpenAPI) without(doc api.Document, binary bool) ([][]byte, error)
 		text, err := binaryWithout(form, has)
 		return [][]byte{text}, err
 	}
-	from, all := unpackedNode(doc.JSON), make([][]byte, len(additions))
+	var added [len(additions)]node
+	from := unpackedNode(doc.JSON)
 	for i, name := range additions {
-		added, _ := from[name].(node)
-		maps.DeleteFunc(added, func(member string, _ any) bool { return has(member) })
-		if all[i], err = membersOf(added); err != nil {
-			return nil, err
-		}
+		added[i], _ = from[name].(node)
+		dropMembers(added[i], has)
 	}
-	return all, nil
+	return textsOf(added)
+}
+
+// dropMembers takes members out of a section of a document.
+func dropMembers(section node, dropped map[string]bool) {
+	maps.DeleteFunc(section, func(member string, _ any) bool { return dropped[member] })
 }
 
 // Numbers of fields in the binary form of the second version.
@@ -288,7 +301,7 @@ const (
 
 // binaryWithout is the paths and definitions of a document in the binary form, without
 // those that another one has.
-func binaryWithout(text []byte, has func(member string) bool) (out []byte, err error) {
+func binaryWithout(text []byte, has map[string]bool) (out []byte, err error) {
 	fields := func(text []byte, visit func(number protowire.Number, value, whole []byte)) {
 		for len(text) > 0 && err == nil {
 			number, kind, n := protowire.ConsumeField(text)
@@ -317,7 +330,7 @@ func binaryWithout(text []byte, has func(member string) bool) (out []byte, err e
 					name = string(value)
 				}
 			})
-			if number == member && !has(name) {
+			if number == member && !has[name] {
 				kept = append(kept, whole...)
 			}
 		})

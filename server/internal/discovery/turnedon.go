@@ -52,20 +52,13 @@ func (c *CustomOpenAPI) turnedOnPart(docs []api.Document, binary bool) ([][]byte
 		maps.Copy(paths, ofDoc)
 		maps.Copy(definitions, schemas)
 	}
-	for _, members := range []node{paths, definitions} {
-		maps.DeleteFunc(members, func(member string, _ any) bool { return has(member) })
-	}
+	dropMembers(paths, has)
+	dropMembers(definitions, has)
 	if binary {
 		text, err := c.binaryOf(paths, definitions)
 		return [][]byte{text}, err
 	}
-	all := make([][]byte, len(additions))
-	for i, members := range [len(additions)]node{definitions, paths} {
-		if all[i], err = membersOf(members); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return textsOf([...]node{definitions, paths})
 }
 
 // secondOf are the paths and definitions of the second version that say what a document of the
@@ -113,7 +106,7 @@ func secondParameters(v any) {
 }
 
 // secondOperation rewrites an operation: its body is a parameter, and its media types are those
-// of all its bodies and of all its answers.
+// of the body and of the first answer that has contents.
 func secondOperation(operation node) {
 	secondParameters(operation["parameters"])
 	consumes, produces := []any{"*/*"}, []any(nil)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/capstan-dev/capstan/server"
@@ -44,6 +45,20 @@ func TestReleaseDeclaredFeatures(t *testing.T) {
 		}
 		if got.Code != code || c.want != "" && got.Field(t, "message") != c.want {
 			t.Errorf("%+v: %d %s", c, got.Code, got.Body)
+		}
+	}
+}
+
+// TestReleaseGuaranteedResize: 1.35 asks for a feature of the node when the CPU of a guaranteed pod changes, while its gate is on.
+func TestReleaseGuaranteedResize(t *testing.T) {
+	const resources = `"resources":{"requests":{"cpu":"%[1]s","memory":"1Gi"},"limits":{"cpu":"%[1]s","memory":"1Gi"}}`
+	for gate, code := range map[string]int{"NodeDeclaredFeatures=true": http.StatusForbidden, "NodeDeclaredFeatures=false": http.StatusOK} {
+		h := featuring(t, "1.35", gate)
+		h.Create("/api/v1/nodes", `{"metadata":{"name":"n"}}`)
+		h.Create(releasePods, fmt.Sprintf(`{"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i",`+resources+`}]}}`, "1"))
+		got := h.Send(http.MethodPatch, releasePods+"/p/resize", harness.StrategicMedia, fmt.Appendf(nil, `{"spec":{"containers":[{"name":"c",`+resources+`}]}}`, "2"))
+		if got.Code != code || code != http.StatusOK && !strings.Contains(string(got.Body), "requires features GuaranteedQoSPodCPUResize which are not available") {
+			t.Errorf("%s: %d %s", gate, got.Code, got.Body)
 		}
 	}
 }
