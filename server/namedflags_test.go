@@ -83,6 +83,24 @@ func TestNamedFlags(t *testing.T) {
 	}
 }
 
+// TestEmptyLists: a list without a value counts as left out, as the warning says.
+func TestEmptyLists(t *testing.T) {
+	left, _, err := parse("--in-memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.setDefaults()
+	empty, _, err := parse("--in-memory --controllers= --authorization-mode=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty.setDefaults()
+	if !slices.Equal(empty.Controllers, left.Controllers) || !slices.Equal(empty.AuthorizationModes, left.AuthorizationModes) {
+		t.Errorf("empty lists: controllers %q, authorizers %q; left out: %q, %q",
+			empty.Controllers, empty.AuthorizationModes, left.Controllers, left.AuthorizationModes)
+	}
+}
+
 const (
 	issuerFlags = " --oidc-issuer-url=https://i --oidc-client-id=x"
 	proxyFlags  = " --requestheader-client-ca-file=ca --requestheader-username-headers=X-U"

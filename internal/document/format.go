@@ -63,6 +63,14 @@ func CheckFormat(name, value string) []string {
 	return badText(name, value)
 }
 
+// MaskDash makes a prefix of names that may end in a dash a valid name.
+func MaskDash(prefix string) string {
+	if n := len(prefix); n > 1 && prefix[n-1] == '-' {
+		return prefix[:n-2] + "a"
+	}
+	return prefix
+}
+
 func absolutePath(value string) []string {
 	if !strings.HasPrefix(value, "/") {
 		return []string{"must be an absolute path"}

@@ -795,7 +795,7 @@ func Fields() map[string]string {
 		"CSIServiceAccountTokenSecrets":           "CSIDriverSpec.serviceAccountTokenInSecrets",
 		"ClusterTrustBundleProjection":            "VolumeProjection.clusterTrustBundle",
 		"ContainerRestartRules":                   "Container.restartPolicyRules, EphemeralContainer.restartPolicyRules",
-		"ContainerStopSignals":                    "ContainerStatus.stopSignal, Lifecycle.stopSignal",
+		"ContainerStopSignals":                    "Lifecycle.stopSignal",
 		"CoordinatedLeaderElection":               "LeaseSpec.preferredHolder, LeaseSpec.strategy",
 		"CrossNamespaceVolumeDataSource":          "TypedObjectReference.namespace",
 		"DRAAdminAccess":                          "DeviceRequest.adminAccess, DeviceRequestAllocationResult.adminAccess, ExactDeviceRequest.adminAccess",

@@ -35,7 +35,7 @@ type Settings struct {
 
 // SetDefaults fills in every field that is not set.
 func (c *Settings) SetDefaults() {
-	if c.Controllers == nil {
+	if len(c.Controllers) == 0 {
 		c.Controllers = []string{"*"}
 	}
 	c.EventTTL = cmp.Or(c.EventTTL, time.Hour)

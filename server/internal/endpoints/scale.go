@@ -238,14 +238,20 @@ var scaleColumns = []api.Column{
 }
 
 // scaleColumnsOf are the columns of the scales of a resource: those of custom resources
-// have more exact types.
+// have more exact types, and show no number where none is wanted.
 func scaleColumnsOf(row *catalog.Row) []api.Column {
 	if row.Definition == nil {
 		return scaleColumns
 	}
 	columns := slices.Clone(scaleColumns)
-	name, created := &columns[0], &columns[len(columns)-1]
+	name, wanted, created := &columns[0], &columns[1], &columns[len(columns)-1]
 	name.Format, created.Type = "name", "date"
+	wanted.Cell = func(v document.Value) any {
+		if n, ok := v.Int(); ok && n != 0 {
+			return n
+		}
+		return nil
+	}
 	created.Cell = func(v document.Value) any { return api.Ago{Since: v.Text()} }
 	return columns
 }

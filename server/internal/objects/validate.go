@@ -246,21 +246,13 @@ func (c *Causes) names(rule string, meta document.Value) {
 			c.Add(schema.CauseInvalid, "metadata.generateName", "Invalid value: "+strconv.Quote(prefix)+": may not contain '/' or '%'")
 		}
 	default:
-		c.format("metadata.generateName", rule, prefix, maskDash(prefix))
+		c.format("metadata.generateName", rule, prefix, document.MaskDash(prefix))
 	}
 	if name == "" {
 		c.Add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
 	} else {
 		c.format("metadata.name", rule, name, name)
 	}
-}
-
-// maskDash makes a prefix of names that may end in a dash a valid name.
-func maskDash(prefix string) string {
-	if n := len(prefix); n > 1 && prefix[n-1] == '-' {
-		return prefix[:n-2] + "a"
-	}
-	return prefix
 }
 
 type Causes []schema.Cause

@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -55,9 +56,15 @@ func (e *Evaluation) admitWritten(admit func() error) error {
 // have the names of the version of the write.
 func (e *Evaluation) withWritten(causes []schema.Cause) []schema.Cause {
 	for _, w := range e.written {
-		if !slices.ContainsFunc(causes, func(c schema.Cause) bool { return c.Field == w.Field && c.Reason == w.Reason }) {
+		if !slices.ContainsFunc(causes, func(c schema.Cause) bool { return sameMistake(c, w) }) {
 			causes = append(causes, w)
 		}
 	}
 	return causes
+}
+
+// sameMistake compares two causes but for the values that they show.
+func sameMistake(a, b schema.Cause) bool {
+	return a.Field == b.Field && a.Reason == b.Reason &&
+		a.Message[strings.LastIndex(a.Message, ": ")+1:] == b.Message[strings.LastIndex(b.Message, ": ")+1:]
 }

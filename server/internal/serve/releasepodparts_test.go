@@ -90,4 +90,13 @@ func TestReleasePodFields(t *testing.T) {
 			t.Errorf("%s %s becomes %s, want %s", c.release, c.lifecycle, v, c.want)
 		}
 	}
+	for release, want := range map[string]string{"1.32": "<nil>", "1.33": "SIGTERM"} { // an agent reports the signal, with the feature off too
+		h := harness.Start(t, emulating(release))
+		h.Post(releasePods, `{"metadata":{"name":"p"},"spec":{`+ctr+`}}`).Expect(t, http.StatusCreated, "")
+		got := h.Merge(releasePods+"/p/status", `{"status":{"containerStatuses":[{"name":"c","image":"i","imageID":"","ready":true,"restartCount":0,"stopSignal":"SIGTERM"}]}}`)
+		got.Expect(t, http.StatusOK, "")
+		if v := fmt.Sprint(got.Field(t, "status.containerStatuses.0.stopSignal")); v != want {
+			t.Errorf("%s: the signal of a status becomes %s, want %s", release, v, want)
+		}
+	}
 }

@@ -79,6 +79,27 @@ func said(r harness.Reply) (all []string) {
 	return all
 }
 
+// TestReleaseClaimWarnings: the warnings about claims are those of the release, on create and on update, not on an update of the status.
+func TestReleaseClaimWarnings(t *testing.T) {
+	const (
+		claims   = "/api/v1/namespaces/default/persistentvolumeclaims"
+		old      = `metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead`
+		fraction = `spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer`
+		more     = `spec.resources.limits[storage]: fractional byte value "500m" is invalid, must be an integer`
+	)
+	for release, want := range map[string][]string{"1.25": nil, "1.26": {fraction, more}, "1.28": {old, fraction, more}, "1.36": {old, fraction, more}} {
+		h := harness.Start(t, emulating(release))
+		created := h.Post(claims, `{"metadata":{"name":"c","annotations":{"volume.beta.kubernetes.io/storage-class":"s"}},
+			"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1500m"},"limits":{"storage":0.5}}}}`)
+		created.Expect(t, http.StatusCreated, "")
+		updated := h.Merge(claims+"/c", `{"metadata":{"labels":{"a":"b"}}}`)
+		status := h.Merge(claims+"/c/status", `{"status":{"phase":"Bound"}}`)
+		if status.Code != http.StatusOK || !slices.Equal(said(created), want) || !slices.Equal(said(updated), want) || said(status) != nil {
+			t.Errorf("%s: on create %q, on update %q, with the status %d %q; want %q", release, said(created), said(updated), status.Code, said(status), want)
+		}
+	}
+}
+
 // TestReleaseWarnings: the warnings about pods and templates are those of the release.
 func TestReleaseWarnings(t *testing.T) {
 	const (

@@ -44,6 +44,18 @@ func TestReleaseJobs(t *testing.T) {
 	}
 }
 
+// TestReleaseJobEnd: the mistakes in the status of a job that has ended are told in one order.
+func TestReleaseJobEnd(t *testing.T) {
+	h := harness.Start(t, emulating("1.36"))
+	h.Post(jobs, `{"metadata":{"name":"j"},"spec":{"completions":1,`+pods+`}}`).Expect(t, http.StatusCreated, "")
+	got := h.Merge(jobs+"/j/status", `{"status":{"conditions":[{"type":"Complete","status":"True"}],"terminating":1,"completedIndexes":"x","failedIndexes":"abc"}}`)
+	const want = "status.completionTime/Required status.conditions/Invalid status.startTime/Required status.completedIndexes/Invalid status.completedIndexes/Invalid " +
+		"status.failedIndexes/Invalid status.terminating/Invalid"
+	if is := causesOf(t, got.Body); is != want {
+		t.Errorf("got  %s\nwant %s", is, want)
+	}
+}
+
 // TestReleaseJobUpdates: the labels with a prefix are not asked of the pods of a job that had none.
 func TestReleaseJobUpdates(t *testing.T) {
 	h := harness.Start(t, emulating("1.36"))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +92,8 @@ func (s *instance) bindRoles() {
 
 // The costs of each row, in CPU time, as multiples of those of a floor: the least that a Go
 // server can do for it. Both servers take turns, in new stores in each round, and the ratios
-// in the middle are shown. ROUNDS, OPERATIONS, SETTINGS and ROWS bound it.
+// in the middle are shown. ROUNDS, OPERATIONS, SETTINGS and ROWS bound it. PROFILES is a folder
+// for profiles of the server, which needs many operations: it gets one for each second of a row.
 func TestFloor(t *testing.T) {
 	rounds, n := 3, 2000
 	_, _ = fmt.Sscan(os.Getenv("ROUNDS"), &rounds)
@@ -192,7 +194,12 @@ func (set setting) run(t *testing.T, n, round int, some func(string) bool, repor
 		costs, beside := map[*instance]time.Duration{}, map[*instance]time.Duration{}
 		for _, s := range both {
 			before := s.etcdCPU()
+			profiled := func() {}
+			if s == server && some(name) {
+				profiled = s.profile(set.name + "-" + name)
+			}
 			costs[s] = turn(s)
+			profiled()
 			beside[s] = s.etcdCPU() - before
 		}
 		if !t.Failed() && some(name) {
@@ -345,6 +352,38 @@ func (r row) turn(t *testing.T, s *instance, size string) time.Duration {
 	}
 	clients.Wait()
 	return (s.exactCPU() - begin) / time.Duration(r.count)
+}
+
+// profile takes profiles of the CPU, a second long each, until end is called, into the folder
+// PROFILES. Without the variable it does nothing.
+func (s *instance) profile(name string) (end func()) {
+	dir := os.Getenv("PROFILES")
+	if dir == "" {
+		return func() {}
+	}
+	ending, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			text, err := s.exchange(http.MethodGet, "/debug/pprof/profile?seconds=1", "", map[string]string{"Authorization": "Bearer " + token})
+			select {
+			case <-ending: // the last one is of less than this row
+				return
+			default:
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s.%d.pprof", name, i)), text, 0o600)
+			}
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+		}
+	}()
+	return func() {
+		close(ending)
+		<-ended
+	}
 }
 
 // fanOut is the CPU time of the server for each event that one of 100 watches gets, while

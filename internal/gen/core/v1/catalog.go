@@ -221,7 +221,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
+			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim, Warn: h.WarnPersistentVolumeClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume claim.", Path: ".metadata.name"},
 				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolumeClaim"), "has(self.metadata.deletionTimestamp) ? \"Terminating\" : self.status.phase").Show},
@@ -244,7 +244,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
+			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim, Warn: h.WarnPersistentVolumeClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume claim.", Path: ".metadata.name"},
 				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolumeClaim"), "has(self.metadata.deletionTimestamp) ? \"Terminating\" : self.status.phase").Show},
@@ -268,7 +268,7 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			HasStatus: true,
 			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange}},
 			Deletion:  api.Deletion{DeleteReturnsObject: true},
-			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
+			Hooks:     &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim, Warn: h.WarnPersistentVolumeClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume claim.", Path: ".metadata.name"},
 				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Cell: expression.NewCell(gv.Table, gv.Table.Root("PersistentVolumeClaim"), "has(self.metadata.deletionTimestamp) ? \"Terminating\" : self.status.phase").Show},

@@ -143,6 +143,8 @@ type Hooks interface {
 	WarnEndpoints(obj, old document.Value) []string
 	// WarnPersistentVolume says what its author should know of a valid PersistentVolume; old is absent on create.
 	WarnPersistentVolume(obj, old document.Value) []string
+	// WarnPersistentVolumeClaim says what its author should know of a valid PersistentVolumeClaim; old is absent on create.
+	WarnPersistentVolumeClaim(obj, old document.Value) []string
 	// WarnPod says what its author should know of a valid Pod; old is absent on create.
 	WarnPod(obj, old document.Value) []string
 	// WarnPodTemplate says what its author should know of a valid PodTemplate; old is absent on create.

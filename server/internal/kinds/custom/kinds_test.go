@@ -103,11 +103,24 @@ func TestCustomSubresources(t *testing.T) {
 		{"negative", "PATCH", harness.ShopWidgets + "/w/scale", merge, `{"spec":{"replicas":-2}}`, 422, `Widget.shop.example.com \"w\" is invalid`},
 		{"scaled", "GET", harness.ShopWidgets + "/w", "", "", 200, `"generation":2,`},
 	})
-	table := h.Send("GET", harness.ShopWidgets+"/w/scale", "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	table := h.Send("GET", harness.ShopWidgets+"/w/scale", "", nil, "Accept", asTable)
 	for _, want := range []string{`{"name":"Name","type":"string","format":"name"`, `{"name":"Age","type":"date","format":""`, `"cells":["w",6,3,"`, `s"],"object"`} {
 		if !strings.Contains(string(table.Body), want) {
 			t.Errorf("the table of a scale lacks %s: %s", want, table.Body)
 		}
+	}
+}
+
+// asTable asks for a table.
+const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+// TestScaleOfNothing: a table has no number where no replicas are wanted, and 0 where there are none.
+func TestScaleOfNothing(t *testing.T) {
+	h := harness.Start(t, nil)
+	h.Define(`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, `,"subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.replicas"}}`)
+	h.Create(harness.ShopWidgets, harness.Widget("w", `,"spec":{"size":0},"status":{"replicas":0}`))
+	if table := h.Send("GET", harness.ShopWidgets+"/w/scale", "", nil, "Accept", asTable); !strings.Contains(string(table.Body), `"cells":["w",null,0,"`) {
+		t.Errorf("%d %s", table.Code, table.Body)
 	}
 }
 

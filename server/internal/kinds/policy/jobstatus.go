@@ -42,8 +42,9 @@ func (p Policy) jobStatus(c *causes, obj, old document.Value) {
 		c.jobCompletion(now, before)
 		c.jobReasons(now, before)
 		c.jobStart(obj, now, before)
-		c.jobCounts(now, before)
+		c.jobUncounted(now, before)
 		c.jobIndexes(obj, now, before)
+		c.jobCounts(now, before)
 	}
 	if p.since("1.30") {
 		p.jobSuccess(c, obj, now, before)
@@ -130,14 +131,18 @@ func earlier(one, other document.Value) bool {
 	return err == nil && err2 == nil && a.Before(b)
 }
 
+// jobUncounted checks that all pods of a job that has ended are counted.
+func (c *causes) jobUncounted(now, before jobEnd) {
+	turned, uncounted := now.finished() != before.finished(), now.status.Get("uncountedTerminatedPods")
+	if (turned || changed(now, before, "uncountedTerminatedPods")) && now.finished() && uncounted.Get("failed").Len()+uncounted.Get("succeeded").Len() > 0 {
+		c.Invalid(uncounted, "must be empty for finished job")
+	}
+}
+
 // jobCounts checks the numbers of pods of a job against its end.
 func (c *causes) jobCounts(now, before jobEnd) {
 	turned := now.finished() != before.finished()
 	active, terminating, ready := now.status.Get("active"), now.status.Get("terminating"), now.status.Get("ready")
-	uncounted := now.status.Get("uncountedTerminatedPods")
-	if (turned || changed(now, before, "uncountedTerminatedPods")) && now.finished() && uncounted.Get("failed").Len()+uncounted.Get("succeeded").Len() > 0 {
-		c.Invalid(uncounted, "must be empty for finished job")
-	}
 	if (turned || changed(now, before, "terminating")) && number(terminating) > 0 && now.finished() {
 		c.Invalid(terminating, "terminating>0 is invalid for finished job")
 	}
@@ -150,30 +155,24 @@ func (c *causes) jobCounts(now, before jobEnd) {
 func (c *causes) jobIndexes(obj document.Value, now, before jobEnd) {
 	spec, done, failed := obj.Get("spec"), now.status.Get("completedIndexes"), now.status.Get("failedIndexes")
 	completions, limited := spec.Get("completions"), isSet(spec.Get("backoffLimitPerIndex"))
-	if changed(now, before, "completedIndexes") {
-		if isSet(completions) {
-			if _, err := countIndexes(done.Text(), number(completions)); err != nil {
-				c.Invalid(done, "error parsing completedIndexes: "+err.Error())
-			}
-		}
-		if done.Text() != "" && !spec.Get("completionMode").Equals("Indexed") {
-			c.Invalid(done, "cannot set non-empty completedIndexes when non-indexed completion mode")
+	newDone, newFailed := changed(now, before, "completedIndexes"), isSet(failed) && changed(now, before, "failedIndexes")
+	if newDone && isSet(completions) {
+		if _, err := countIndexes(done.Text(), number(completions)); err != nil {
+			c.Invalid(done, "error parsing completedIndexes: "+err.Error())
 		}
 	}
-	if !isSet(failed) {
-		return
-	}
-	if changed(now, before, "failedIndexes") {
-		if isSet(completions) && limited {
-			if _, err := countIndexes(failed.Text(), number(completions)); err != nil {
-				c.Invalid(failed, "error parsing failedIndexes: "+err.Error())
-			}
-		}
-		if !limited {
-			c.Invalid(failed, "cannot set non-null failedIndexes when backoffLimitPerIndex is null")
+	if newFailed && isSet(completions) && limited {
+		if _, err := countIndexes(failed.Text(), number(completions)); err != nil {
+			c.Invalid(failed, "error parsing failedIndexes: "+err.Error())
 		}
 	}
-	if isSet(completions) && (changed(now, before, "failedIndexes") || changed(now, before, "completedIndexes")) {
+	if newDone && done.Text() != "" && !spec.Get("completionMode").Equals("Indexed") {
+		c.Invalid(done, "cannot set non-empty completedIndexes when non-indexed completion mode")
+	}
+	if newFailed && !limited {
+		c.Invalid(failed, "cannot set non-null failedIndexes when backoffLimitPerIndex is null")
+	}
+	if isSet(completions) && isSet(failed) && (newFailed || newDone) {
 		if at, both := sharedIndex(done.Text(), failed.Text(), number(completions)); both {
 			c.Invalid(failed, fmt.Sprintf("failedIndexes and completedIndexes overlap at index: %d", at))
 		}

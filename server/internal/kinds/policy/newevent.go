@@ -14,6 +14,11 @@ func (Policy) ValidateEventInEventsV1(obj, old document.Value) []schema.Cause {
 		c.changedEvent(obj, old)
 		return c.Causes
 	}
+	if prefix := obj.At("metadata", "generateName").Text(); prefix != "" {
+		for _, why := range document.CheckFormat("dns1123-subdomain", document.MaskDash(prefix)) {
+			c.InvalidText("metadata.generateName", prefix, why)
+		}
+	}
 	if name := obj.At("metadata", "name").Text(); name != "" {
 		c.FormatText("metadata.name", name, "dns1123-subdomain")
 	}
@@ -46,12 +51,15 @@ func (c *causes) eventSeries(series document.Value) {
 }
 
 // fixedEventFields are the immutable fields, with their names in core/v1, which errors
-// use. A changed reason is reported twice.
-var fixedEventFields = []struct{ field, name string }{
-	{"regarding", "involvedObject"}, {"reason", "reason"}, {"note", "message"}, {"deprecatedSource", "source"},
-	{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"},
-	{"reason", "reason"}, {"type", "type"}, {"eventTime", "eventTime"}, {"action", "action"}, {"related", "related"},
-	{"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
+// use. A text that is gone is shown as "". A changed reason is reported twice.
+var fixedEventFields = []struct {
+	field, name string
+	text        bool
+}{
+	{"regarding", "involvedObject", false}, {"reason", "reason", true}, {"note", "message", true}, {"deprecatedSource", "source", false},
+	{"deprecatedFirstTimestamp", "firstTimestamp", false}, {"deprecatedLastTimestamp", "lastTimestamp", false}, {"deprecatedCount", "count", false},
+	{"reason", "reason", true}, {"type", "type", true}, {"eventTime", "eventTime", false}, {"action", "action", true}, {"related", "related", false},
+	{"reportingController", "reportingController", true}, {"reportingInstance", "reportingInstance", true},
 }
 
 func (c *causes) changedEvent(obj, old document.Value) {
@@ -59,7 +67,11 @@ func (c *causes) changedEvent(obj, old document.Value) {
 		c.eventSeries(series)
 	}
 	for _, f := range fixedEventFields {
-		if v := obj.Get(f.field); !document.Equal(v, old.Get(f.field)) {
+		switch v := obj.Get(f.field); {
+		case document.Equal(v, old.Get(f.field)):
+		case f.text:
+			c.InvalidText(f.name, v.Text(), "field is immutable")
+		default:
 			c.InvalidAt(f.name, v, "field is immutable")
 		}
 	}

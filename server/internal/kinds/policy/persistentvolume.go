@@ -185,9 +185,7 @@ var oldVolumePlugins = [...]struct{ name, shown, text string }{
 func (p Policy) WarnPersistentVolume(obj, _ document.Value) []string {
 	var w warnings
 	spec, annotations := obj.Get("spec"), obj.At("metadata", "annotations")
-	if p.since("1.28") && annotations.Get(oldClassAnnotation).Exists() {
-		w.add("metadata.annotations["+oldClassAnnotation+"]", `deprecated since v1.8; use "storageClassName" attribute instead`)
-	}
+	w.oldClass(p, obj)
 	if p.since("1.31") && annotations.Get(oldMountOptions).Exists() {
 		w.add("metadata.annotations["+oldMountOptions+"]", `deprecated since v1.31; use "mountOptions" attribute instead`)
 	}

@@ -161,6 +161,16 @@ func sameResources(obj, now, before document.Value) bool {
 		sameBut(now, before, "requests") && sameBut(now.Get("requests"), before.Get("requests"), "storage")
 }
 
+// WarnPersistentVolumeClaim warns of the annotation that a field has replaced, and of fractional bytes.
+func (p Policy) WarnPersistentVolumeClaim(obj, _ document.Value) []string {
+	var w warnings
+	w.oldClass(p, obj)
+	if p.since("1.26") {
+		w.claimSpec("spec", obj.Get("spec"))
+	}
+	return w
+}
+
 // claimSpec checks the requests of a claim or of a template of claims.
 func (c *causes) claimSpec(spec document.Value) {
 	if before := len(c.Causes); isEmpty(spec.Get("accessModes")) {

@@ -113,6 +113,13 @@ func (w *warnings) wholeBytes(amounts document.Value, names ...string) {
 // oldClassAnnotation named the class of a volume before the field did.
 const oldClassAnnotation = "volume.beta." + labelDomain + "/storage-class"
 
+// oldClass warns of the annotation of a volume or a claim.
+func (w *warnings) oldClass(p Policy, obj document.Value) {
+	if p.since("1.28") && obj.At("metadata", "annotations", oldClassAnnotation).Exists() {
+		w.add("metadata.annotations["+oldClassAnnotation+"]", `deprecated since v1.8; use "storageClassName" attribute instead`)
+	}
+}
+
 // repeated warns of elements of a list that have the same value in a field.
 func (w *warnings) repeated(list document.Value, field, what string) {
 	if !document.MayRepeat(list, []string{field}) {
