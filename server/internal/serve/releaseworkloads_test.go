@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -65,6 +66,27 @@ func TestReleaseJobUpdates(t *testing.T) {
 		"spec.template.metadata.labels/Invalid "
 	if is := causesOf(t, got.Body); is != selects+matches+matches+"spec.selector/Invalid" {
 		t.Error(is)
+	}
+}
+
+// TestReleaseVolumeAttributes: a class of attributes has them, and each has a name.
+func TestReleaseVolumeAttributes(t *testing.T) {
+	const classes = "/apis/storage.k8s.io/v1beta1/volumeattributesclasses"
+	many := make([]string, 513)
+	for i := range many {
+		many[i] = fmt.Sprintf(`"p%d":""`, i)
+	}
+	h := harness.Start(t, func(c *server.Config) {
+		emulating("1.31")(c)
+		c.RuntimeConfig = []string{"storage.k8s.io/v1beta1"}
+	})
+	for parameters, want := range map[string]string{
+		`"a":""`: "", ``: "parameters/Required", `"":"v"`: "parameters/Invalid", strings.Join(many, ","): "parameters/TooLong", strings.Join(many[1:], ","): "",
+	} {
+		made := h.Post(classes+"?dryRun=All", `{"metadata":{"name":"c"},"driverName":"d","parameters":{`+parameters+`}}`)
+		if got := causesOf(t, made.Body); got != want || (got == "") != (made.Code == http.StatusCreated) {
+			t.Errorf("%.20s: %d %s, want %s", parameters, made.Code, got, want)
+		}
 	}
 }
 

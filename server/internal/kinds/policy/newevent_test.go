@@ -29,7 +29,9 @@ func TestNewerEvents(t *testing.T) {
 		{h.Post(events, event(`"generateName":"Ev-"`)), `metadata.generateName: Invalid value: "Ev-": a lowercase RFC 1123 subdomain must consist of`},
 	} {
 		var status struct {
-			Details struct{ Causes []struct{ Field, Message string } }
+			Details struct {
+				Causes []struct{ Field, Message string }
+			}
 		}
 		if err := json.Unmarshal(c.sent.Body, &status); err != nil {
 			t.Fatal(err)
