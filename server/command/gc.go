@@ -62,7 +62,8 @@ func gcPercent(live uint64) int {
 }
 
 // Memory is given back when a burst is over: the last periods have each allocated little,
-// and those before, since the last time, a good part of the heap. It is over later than
+// and those before, since the last time, a good part of the heap. The start of the process
+// is a burst, whatever it has allocated. A burst is over later than
 // connections rest (server/internal/conns), which some do up to 4 s after their request:
 // until then net/http has buffers and a goroutine for each.
 const (
@@ -74,22 +75,28 @@ const (
 
 // giveBack returns memory to the machine after bursts, as of connecting clients. Without it
 // the garbage and the grown stacks of a burst stay until the heap has grown by its
-// headroom, or for two minutes, and the free memory for some more.
+// headroom, or for two minutes, and the free memory for some more. After the start the
+// pages of the program go too.
 func giveBack() {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	var b burst
+	started := false
 	for range time.Tick(restPeriod) {
 		metrics.Read(sample)
 		if b.over(sample[0].Value.Uint64(), sample[1].Value.Uint64()) {
 			runtime.GC() // the pools keep what they have for one more run
 			debug.FreeOSMemory()
+			if !started {
+				started = true
+				dropProgram()
+			}
 		}
 	}
 }
 
 // burst finds the end of bursts.
 type burst struct {
-	last, given uint64 // allocated at the last period, and when memory was given back
+	last, given uint64 // allocated at the last period, and when memory was given back; given is 0 before the first time
 	quiet       int    // periods that allocated little
 }
 
@@ -99,7 +106,7 @@ func (b *burst) over(allocated, live uint64) bool {
 		b.quiet = 0
 	}
 	b.last = allocated
-	if b.quiet < restPeriods || allocated-b.given <= max(burstBytes, live/8) {
+	if b.quiet < restPeriods || b.given > 0 && allocated-b.given <= max(burstBytes, live/8) {
 		return false
 	}
 	b.given = allocated

@@ -60,6 +60,22 @@ func TestBurstOver(t *testing.T) {
 	}
 }
 
+// The start is a burst, however little it allocates, but only once.
+func TestStartIsABurst(t *testing.T) {
+	var b burst
+	allocated, over := uint64(0), ""
+	for _, period := range []uint64{3 << 20, 10, 10, 10, 10, 10, 3 << 20, 10, 10, 10, 10, 10} {
+		if allocated += period; b.over(allocated, 1<<20) {
+			over += "x"
+		} else {
+			over += "."
+		}
+	}
+	if want := "....x......."; over != want {
+		t.Errorf("over: %s, want %s", over, want)
+	}
+}
+
 // current reads the collector's percentage.
 func current() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
