@@ -10,8 +10,8 @@ import (
 )
 
 // dropProgram takes the code and the constants of the program out of the memory of the
-// process. What is needed again comes back from the machine's cache of files, what only a
-// start needs stays away. Without /proc nothing is done.
+// process. Pages that are needed again come back from the machine's cache of files, those
+// that only a start needs stay away. Without /proc nothing is done.
 func dropProgram() {
 	for _, m := range programMappings() {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_DONTNEED)

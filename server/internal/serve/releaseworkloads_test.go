@@ -45,7 +45,7 @@ func TestReleaseJobs(t *testing.T) {
 	}
 }
 
-// TestReleaseJobEnd: the mistakes in the status of a job that has ended are told in one order.
+// TestReleaseJobEnd: the causes about the status of a job that has ended come in the order of the release.
 func TestReleaseJobEnd(t *testing.T) {
 	h := harness.Start(t, emulating("1.36"))
 	h.Post(jobs, `{"metadata":{"name":"j"},"spec":{"completions":1,`+pods+`}}`).Expect(t, http.StatusCreated, "")

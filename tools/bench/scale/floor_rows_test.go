@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -352,38 +351,6 @@ func (r row) turn(t *testing.T, s *instance, size string) time.Duration {
 	}
 	clients.Wait()
 	return (s.exactCPU() - begin) / time.Duration(r.count)
-}
-
-// profile takes profiles of the CPU, a second long each, until end is called, into the folder
-// PROFILES. Without the variable it does nothing.
-func (s *instance) profile(name string) (end func()) {
-	dir := os.Getenv("PROFILES")
-	if dir == "" {
-		return func() {}
-	}
-	ending, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for i := 0; ; i++ {
-			text, err := s.exchange(http.MethodGet, "/debug/pprof/profile?seconds=1", "", map[string]string{"Authorization": "Bearer " + token})
-			select {
-			case <-ending: // the last one is of less than this row
-				return
-			default:
-			}
-			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s.%d.pprof", name, i)), text, 0o600)
-			}
-			if err != nil {
-				s.t.Error(err)
-				return
-			}
-		}
-	}()
-	return func() {
-		close(ending)
-		<-ended
-	}
 }
 
 // fanOut is the CPU time of the server for each event that one of 100 watches gets, while
