@@ -9,6 +9,9 @@ import (
 
 // TestDropProgram: the pages of the program leave the process, which runs on.
 func TestDropProgram(t *testing.T) {
+	if _, err := os.Stat("/proc/self/smaps"); err != nil {
+		t.Skip(err)
+	}
 	if len(programMappings()) == 0 {
 		t.Fatal("no part of the program is found")
 	}
