@@ -80,14 +80,13 @@ const (
 func giveBack() {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	var b burst
-	started := false
 	for range time.Tick(restPeriod) {
+		start := b.given == 0
 		metrics.Read(sample)
 		if b.over(sample[0].Value.Uint64(), sample[1].Value.Uint64()) {
 			runtime.GC() // the pools keep what they have for one more run
 			debug.FreeOSMemory()
-			if !started {
-				started = true
+			if start {
 				dropProgram()
 			}
 		}
