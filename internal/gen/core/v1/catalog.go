@@ -726,22 +726,42 @@ func New(h Hooks, r *api.Edition) *api.GroupVersion {
 			},
 		})
 	}
-	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourcequotas", Kind: "ResourceQuota", ListKind: "ResourceQuotaList", Type: gv.Table.Root("ResourceQuota"),
-		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-		ShortNames: []string{"quota"}, StorageVersion: "v1", Form: gv.Table.FormOf("ResourceQuota"), StorageVersionHash: "8uhSgffRX6w=",
-		HasStatus: true,
-		Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
-		Deletion:  api.Deletion{DeleteReturnsObject: true},
-		Columns: []api.Column{
-			{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource quota.", Path: ".metadata.name"},
-			{Name: "Age", Type: "string", Description: "Time since the resource quota was created.", Path: ".metadata.creationTimestamp"},
-			{Name: "Request", Type: "string", Description: "Used and allowed amounts that are not limits.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceQuota"), "self.status.hard.transformList(k, v, !k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
-			{Name: "Limit", Type: "string", Description: "Used and allowed amounts of container limits.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceQuota"), "self.status.hard.transformList(k, v, k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
-		},
-		Subresources: []api.Subresource{
-			{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ResourceQuota", Table: gv.Table, Type: gv.Table.Root("ResourceQuota")},
-		},
-	})
+	if r.In("1.25", "1.32") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourcequotas", Kind: "ResourceQuota", ListKind: "ResourceQuotaList", Type: gv.Table.Root("ResourceQuota"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"quota"}, StorageVersion: "v1", Form: gv.Table.FormOf("ResourceQuota"), StorageVersionHash: "8uhSgffRX6w=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource quota.", Path: ".metadata.name"},
+				{Name: "Age", Type: "string", Description: "Time since the resource quota was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Request", Type: "string", Description: "Used and allowed amounts that are not limits.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceQuota"), "self.status.hard.transformList(k, v, !k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
+				{Name: "Limit", Type: "string", Description: "Used and allowed amounts of container limits.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceQuota"), "self.status.hard.transformList(k, v, k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ResourceQuota", Table: gv.Table, Type: gv.Table.Root("ResourceQuota")},
+			},
+		})
+	}
+	if r.In("1.33", "1.36") {
+		gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "resourcequotas", Kind: "ResourceQuota", ListKind: "ResourceQuotaList", Type: gv.Table.Root("ResourceQuota"),
+			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
+			ShortNames: []string{"quota"}, StorageVersion: "v1", Form: gv.Table.FormOf("ResourceQuota"), StorageVersionHash: "8uhSgffRX6w=",
+			HasStatus: true,
+			Checking:  api.Checking{NameFormat: "dns1123-subdomain", Checks: []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange}},
+			Deletion:  api.Deletion{DeleteReturnsObject: true},
+			Columns: []api.Column{
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource quota.", Path: ".metadata.name"},
+				{Name: "Request", Type: "string", Description: "Used and allowed amounts that are not limits.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceQuota"), "self.status.hard.transformList(k, v, !k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
+				{Name: "Limit", Type: "string", Description: "Used and allowed amounts of container limits.", Cell: expression.NewCell(gv.Table, gv.Table.Root("ResourceQuota"), "self.status.hard.transformList(k, v, k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
+				{Name: "Age", Type: "string", Description: "Time since the resource quota was created.", Path: ".metadata.creationTimestamp"},
+			},
+			Subresources: []api.Subresource{
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ResourceQuota", Table: gv.Table, Type: gv.Table.Root("ResourceQuota")},
+			},
+		})
+	}
 	gv.Resources = append(gv.Resources, api.Resource{GV: gv, Plural: "secrets", Kind: "Secret", ListKind: "SecretList", Type: gv.Table.Root("Secret"),
 		Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 		StorageVersion: "v1", Form: gv.Table.FormOf("Secret"), StorageVersionHash: "S6u1pOWzb84=",
