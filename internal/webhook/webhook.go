@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -14,10 +15,12 @@ import (
 	"net/url"
 	"path"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/dialed"
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // Resolver finds the servers behind services.
@@ -37,6 +40,18 @@ type Target struct {
 	ServerName  string // in the server's certificate; "" for that of the address
 	Insecure    bool   // the server's certificate is not verified
 	Credentials *Credentials
+}
+
+// TargetOf reads a member clientConfig of the formats of the API. The target keeps nothing of the document.
+func TargetOf(config document.Value) Target {
+	bundle, _ := base64.StdEncoding.DecodeString(config.Get("caBundle").Text()) // it is of the format byte
+	t := Target{URL: strings.Clone(config.Get("url").Text()), CABundle: bundle}
+	if s := config.Get("service"); s.Kind() == document.Object {
+		port, _ := s.Get("port").Int()
+		t.Service = &Service{Namespace: strings.Clone(s.Get("namespace").Text()), Name: strings.Clone(s.Get("name").Text()), Port: int32(port),
+			Path: strings.Clone(s.Get("path").Text())}
+	}
+	return t
 }
 
 // Service is a port of a service of the cluster.

@@ -52,6 +52,14 @@ func (c *Chain) node(ctx context.Context, name string) (node document.Value, rel
 	return c.optional(ctx, "", "nodes", "", name)
 }
 
+// nodeOfPod is node, and refuses the change of a pod on a node that does not exist.
+func (c *Chain) nodeOfPod(ctx context.Context, r *Request, name string) (node document.Value, release func(), err error) {
+	if node, release, err = c.node(ctx, name); err == nil && !node.Exists() {
+		err = r.forbidf("node %q not found", name)
+	}
+	return node, release, err
+}
+
 // optional reads an object; it is absent when there is none of that name.
 func (c *Chain) optional(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error) {
 	obj, release, err = c.objects.Get(ctx, group, plural, namespace, name)
@@ -72,13 +80,10 @@ func (c *Chain) checkFeatures(ctx context.Context, r *Request) error {
 	if len(needed) == 0 {
 		return nil
 	}
-	node, release, err := c.node(ctx, name)
+	node, release, err := c.nodeOfPod(ctx, r, name)
 	defer release()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !node.Exists():
-		return r.forbidf("node %q not found", name)
 	}
 	for _, has := range node.At("status", "declaredFeatures").Elements() {
 		needed = slices.DeleteFunc(needed, has.Equals)
@@ -121,13 +126,10 @@ func (c *Chain) checkResize(ctx context.Context, r *Request) error {
 		document.Equal(r.Object.At("metadata", "generation"), r.Old.At("metadata", "generation")) {
 		return nil
 	}
-	node, release, err := c.node(ctx, name)
+	node, release, err := c.nodeOfPod(ctx, r, name)
 	defer release()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !node.Exists():
-		return r.forbidf("node %q not found", name)
 	}
 	if system := node.At("metadata", "labels", profile.LabelDomain+"/os"); system.Exists() && !system.Equals("linux") {
 		return r.forbidResize("UnsupportedPlatform", fmt.Sprintf("pod resize is only supported on linux nodes, node %q is %q", name, system.Text()))

@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"encoding/base64"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +67,7 @@ func readHook(v document.Value, resolver webhook.Resolver, logins *webhook.Login
 			h.review = version
 		}
 	}
-	target := readTarget(v.Get("clientConfig"))
+	target := webhook.TargetOf(v.Get("clientConfig"))
 	target.Credentials = logins.Of(target)
 	h.connect = sync.OnceValues(func() (*webhook.Client, error) { return webhook.New(target, resolver) })
 	return h
@@ -76,17 +75,6 @@ func readHook(v document.Value, resolver webhook.Resolver, logins *webhook.Login
 
 // defaultTimeout is that of a webhook without timeoutSeconds.
 const defaultTimeout = 10 * time.Second
-
-func readTarget(config document.Value) webhook.Target {
-	bundle, _ := base64.StdEncoding.DecodeString(config.Get("caBundle").Text()) // it is of the format byte
-	t := webhook.Target{URL: strings.Clone(config.Get("url").Text()), CABundle: bundle}
-	if s := config.Get("service"); s.Kind() == document.Object {
-		port, _ := s.Get("port").Int()
-		t.Service = &webhook.Service{Namespace: strings.Clone(s.Get("namespace").Text()), Name: strings.Clone(s.Get("name").Text()), Port: int32(port),
-			Path: strings.Clone(s.Get("path").Text())}
-	}
-	return t
-}
 
 // close closes the connections of a configuration that is not in effect any more, when
 // their last calls end.

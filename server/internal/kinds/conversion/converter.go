@@ -3,11 +3,9 @@ package conversion
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,19 +46,8 @@ func NewConverter(spec document.Value, services webhook.Resolver) *Converter {
 			c.review = name
 		}
 	}
-	c.client, c.wrong = webhook.New(target(hook.Get("clientConfig")), services)
+	c.client, c.wrong = webhook.New(webhook.TargetOf(hook.Get("clientConfig")), services)
 	return c
-}
-
-func target(config document.Value) webhook.Target {
-	bundle, _ := base64.StdEncoding.DecodeString(config.Get("caBundle").Text()) // it is of the format byte
-	t := webhook.Target{URL: strings.Clone(config.Get("url").Text()), CABundle: bundle}
-	if s := config.Get("service"); s.Kind() == document.Object {
-		port, _ := s.Get("port").Int()
-		t.Service = &webhook.Service{Namespace: strings.Clone(s.Get("namespace").Text()), Name: strings.Clone(s.Get("name").Text()), Port: int32(port),
-			Path: strings.Clone(s.Get("path").Text())}
-	}
-	return t
 }
 
 // Close closes the connections when the last call has ended.
