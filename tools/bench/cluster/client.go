@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,11 +71,38 @@ func (c *client) ready(ctx context.Context) error {
 	})
 }
 
+// nodesReady reports whether n nodes are ready.
+func (c *client) nodesReady(ctx context.Context, n int) (bool, error) {
+	text, err := c.do(ctx, http.MethodGet, address+"/api/v1/nodes?resourceVersion=0", "", "")
+	if err != nil {
+		return false, err
+	}
+	var all struct {
+		Items []struct {
+			Status struct {
+				Conditions []struct{ Type, Status string }
+			}
+		}
+	}
+	err = json.Unmarshal(text, &all)
+	for _, node := range all.Items {
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == "Ready" && condition.Status == "True" {
+				n--
+			}
+		}
+	}
+	return n == 0, err
+}
+
 // deployment has the fields that a phase waits for.
 type deployment struct {
 	Metadata struct {
 		Generation int `json:"generation"`
 	} `json:"metadata"`
+	Spec struct {
+		Replicas int `json:"replicas"`
+	} `json:"spec"`
 	Status struct {
 		Observed int `json:"observedGeneration"`
 		Replicas int `json:"replicas"`
@@ -83,37 +111,54 @@ type deployment struct {
 	} `json:"status"`
 }
 
-const (
-	deploymentURL = address + "/apis/apps/v1/namespaces/default/deployments/d"
-	podsURL       = address + "/api/v1/namespaces/default/pods"
-)
+// done reports whether all pods are there, of the newest version, and ready.
+func (d *deployment) done() bool {
+	s := d.Status
+	return s.Observed == d.Metadata.Generation && s.Replicas == d.Spec.Replicas && s.Updated == d.Spec.Replicas && s.Ready == d.Spec.Replicas
+}
 
-// scale applies the deployment with a number of pods and a version, and waits until all are ready.
-func (c *client) scale(ctx context.Context, pods, version int) error {
-	body := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"default"},"spec":{"replicas":%d,
+const deploymentsURL = address + "/apis/apps/v1/deployments"
+
+// namespaceOf is the namespace of the i-th deployment.
+func namespaceOf(i int) string { return fmt.Sprintf("n-%d", i) }
+
+// makeNamespaces makes the namespaces of n deployments.
+func (c *client) makeNamespaces(ctx context.Context, n int) error {
+	for i := range n {
+		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, namespaceOf(i))
+		if _, err := c.do(ctx, http.MethodPost, address+"/api/v1/namespaces", "application/json", body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scale applies n deployments with a number of pods in all and a version, and waits until all pods are ready.
+func (c *client) scale(ctx context.Context, n, pods, version int) error {
+	for i := range n {
+		body := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":%d,
 "strategy":{"rollingUpdate":{"maxSurge":"10%%","maxUnavailable":"10%%"}},"selector":{"matchLabels":{"app":"d"}},"template":{"metadata":{"labels":{"app":"d","v":"%d"}},
-"spec":{"containers":[{"name":"c","image":"i:%[2]d","resources":{"requests":{"cpu":"10m"}}}]}}}}`, pods, version)
-	if _, err := c.do(ctx, http.MethodPatch, deploymentURL+"?fieldManager=cluster&force=true", "application/apply-patch+yaml", body); err != nil {
-		return err
+"spec":{"containers":[{"name":"c","image":"i:%[2]d","resources":{"requests":{"cpu":"10m"}}}]}}}}`, pods*(i+1)/n-pods*i/n, version)
+		url := address + "/apis/apps/v1/namespaces/" + namespaceOf(i) + "/deployments/d?fieldManager=cluster&force=true"
+		if _, err := c.do(ctx, http.MethodPatch, url, "application/apply-patch+yaml", body); err != nil {
+			return err
+		}
 	}
 	return await(ctx, 500*time.Millisecond, func() (bool, error) {
-		text, err := c.do(ctx, http.MethodGet, deploymentURL, "", "")
+		text, err := c.do(ctx, http.MethodGet, deploymentsURL, "", "")
 		if err != nil {
 			return false, err
 		}
-		var d deployment
-		if err := json.Unmarshal(text, &d); err != nil {
-			return false, err
-		}
-		s := d.Status
-		return s.Observed == d.Metadata.Generation && s.Replicas == pods && s.Updated == pods && s.Ready == pods, nil
+		var all struct{ Items []deployment }
+		err = json.Unmarshal(text, &all)
+		return !slices.ContainsFunc(all.Items, func(d deployment) bool { return !d.done() }), err
 	})
 }
 
 // emptied waits until no pod is left.
 func (c *client) emptied(ctx context.Context) error {
 	return await(ctx, 500*time.Millisecond, func() (bool, error) {
-		text, err := c.do(ctx, http.MethodGet, podsURL+"?limit=1", "", "")
+		text, err := c.do(ctx, http.MethodGet, address+"/api/v1/pods?limit=1", "", "")
 		return err == nil && !bytes.Contains(text, []byte(`"uid"`)), err
 	})
 }

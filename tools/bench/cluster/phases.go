@@ -43,11 +43,11 @@ func (c *cluster) live(ctx context.Context) error {
 		do   func(context.Context) error
 	}{
 		{"nodes join", c.join},
-		{"pods start", func(ctx context.Context) error { return c.client.scale(ctx, c.pods, 1) }},
-		{"they roll over", func(ctx context.Context) error { return c.client.scale(ctx, c.pods, 2) }},
+		{"pods start", func(ctx context.Context) error { return c.client.scale(ctx, c.deployments, c.pods, 1) }},
+		{"they roll over", func(ctx context.Context) error { return c.client.scale(ctx, c.deployments, c.pods, 2) }},
 		{"rest", c.idle},
 		{"they go", func(ctx context.Context) error {
-			if err := c.client.scale(ctx, 0, 2); err != nil {
+			if err := c.client.scale(ctx, c.deployments, 0, 2); err != nil {
 				return err
 			}
 			return c.client.emptied(ctx)
@@ -102,15 +102,22 @@ func (c *cluster) spend(ctx context.Context, name string, do func(context.Contex
 	return p, counts, nil
 }
 
-// join makes the nodes, and waits until all are ready; then it gives their agents the rest of 20 seconds.
+// join makes the namespaces of the deployments and the nodes, whose agents have what is left of 20 seconds to settle.
 func (c *cluster) join(ctx context.Context) error {
 	settled := time.After(20 * time.Second)
+	if err := c.client.makeNamespaces(ctx, c.deployments); err != nil {
+		return err
+	}
 	for i := range c.nodes {
 		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n-%d",
 "labels":{"kubernetes.io/hostname":"n-%[1]d","kubernetes.io/os":"linux"}},"status":{"allocatable":{"cpu":"32","memory":"256Gi","pods":"110"},"capacity":{"cpu":"32","memory":"256Gi","pods":"110"}}}`, i)
 		if _, err := c.client.do(ctx, http.MethodPost, address+"/api/v1/nodes", "application/json", body); err != nil {
 			return err
 		}
+	}
+	// The controller manager of 1.25 panics at a node that has no conditions for long.
+	if err := await(ctx, 2*time.Second, func() (bool, error) { return c.client.nodesReady(ctx, c.nodes) }); err != nil {
+		return err
 	}
 	select {
 	case <-ctx.Done():

@@ -67,6 +67,7 @@ func (c *cluster) write() error {
 		"sa.pub":     pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
 		"audit.json": []byte(auditPolicy),
 		"tokens.csv": []byte(token + ",admin,uid-admin,system:masters\n"),
+		"scheduler":  []byte(lightScheduler),
 		"kubeconfig": fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
 "clusters":[{"name":"c","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],"users":[{"name":"u","user":{"token":%q}}]}`, address, token),
 	} {
@@ -128,6 +129,11 @@ func (c *cluster) startServer(ctx context.Context) error {
 // ownControllers are those that capstan runs itself, so that the controller manager does not.
 const ownControllers = ",-namespace,-garbagecollector,-serviceaccount,-root-ca-cert-publisher,-clusterrole-aggregation,-pvc-protection,-pv-protection"
 
+// lightScheduler has the scheduler look at no more than 100 nodes for a pod, and count no pods of others there.
+const lightScheduler = `{"apiVersion":"kubescheduler.config.k8s.io/v1","kind":"KubeSchedulerConfiguration","clientConnection":{"kubeconfig":"kubeconfig","qps":2000,"burst":4000},
+"leaderElection":{"leaderElect":false},"percentageOfNodesToScore":1,"profiles":[{"schedulerName":"default-scheduler",
+"pluginConfig":[{"name":"PodTopologySpread","args":{"defaultingType":"List"}}]}]}`
+
 // startUpstream starts the controllers, the scheduler and the fake nodes' agent.
 func (c *cluster) startUpstream(ctx context.Context) error {
 	own := ownControllers
@@ -144,6 +150,9 @@ func (c *cluster) startUpstream(ctx context.Context) error {
 	if err := c.command(ctx, &c.others, at("kube-controller-manager"), append(open, "--service-account-private-key-file", "sa.key",
 		"--concurrent-deployment-syncs", "20", "--concurrent-replicaset-syncs", "20", "--controllers", "*"+own)...); err != nil {
 		return err
+	}
+	if c.light {
+		open = append(open, "--config", "scheduler")
 	}
 	if err := c.command(ctx, &c.others, at("kube-scheduler"), open...); err != nil {
 		return err

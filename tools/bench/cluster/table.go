@@ -11,7 +11,7 @@ import (
 // tableOf is the table of the phases: each cost of capstan, and how often the others' cost is it.
 func tableOf(s *settings, all []measured) string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d nodes, %d pods\n\n| phase |", s.nodes, s.pods)
+	fmt.Fprintf(&b, "%d nodes, %d pods, %d deployments\n\n| phase |", s.nodes, s.pods, s.deployments)
 	for i, m := range all {
 		fmt.Fprintf(&b, " %s: CPU, wall |", m.Kind)
 		if i > 0 {
