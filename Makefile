@@ -328,10 +328,10 @@ PODS ?= 3000
 DEPLOYMENTS ?= 1
 
 .PHONY: bench-cluster
-bench-cluster: build ## Measure a living cluster of NODES fake nodes and PODS pods in DEPLOYMENTS deployments on this server and on kube-apiserver 1.25, with the controllers, scheduler and KWOK in the folder UPSTREAM (root; KINDS, PROFILE=1, RELEASE)
+bench-cluster: build ## Measure a living cluster of NODES fake nodes and PODS pods in DEPLOYMENTS deployments on this server and on kube-apiserver 1.25, with the controllers, scheduler and KWOK in the folder UPSTREAM (root; KINDS, PROFILE=1, RELEASE; LIGHT=1 for a scheduler that looks at fewer nodes)
 	test -x $(UPSTREAM)/kube-controller-manager -a -x $(UPSTREAM)/kwok -a -s $(UPSTREAM)/stages.yaml
 	go build -o $(TOOLS)/cluster ./tools/bench/cluster
-	$(TOOLS)/cluster -server $(BIN) -reference $(REFERENCE) -upstream $(UPSTREAM) -nodes $(NODES) -pods $(PODS) -deployments $(DEPLOYMENTS) -out .tmp/cluster $(if $(KINDS),-kinds $(KINDS)) $(if $(PROFILE),-profile) $(if $(RELEASE),-release $(RELEASE))
+	$(TOOLS)/cluster -server $(BIN) -reference $(REFERENCE) -upstream $(UPSTREAM) -nodes $(NODES) -pods $(PODS) -deployments $(DEPLOYMENTS) -out .tmp/cluster $(if $(KINDS),-kinds $(KINDS)) $(if $(PROFILE),-profile) $(if $(RELEASE),-release $(RELEASE)) $(if $(LIGHT),-light-scheduler)
 
 .PHONY: soak
 soak: ## Keep watches and informers on the real binary, in real time, for SOAKTIME (10m, 2h, ...)

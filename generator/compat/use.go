@@ -59,33 +59,14 @@ func (s *Surface) mark() {
 	for _, v := range s.versions {
 		for _, r := range v.resources {
 			level := stabilityOf(v.Stability)
-			own := Direction(0)
-			if sends(r.Verbs) {
-				own = Request | checked
-			}
-			if changes(r.Verbs) {
-				own |= updated
-			}
-			if answers(r.Endpoint, r.Verbs) {
-				own |= Response
-			}
+			own := waysOf(r.Endpoint, r.Verbs)
 			if r.Stored && r.StoredAs == nil {
 				own |= Stored
 			}
 			s.spread(r.Type, use{own, level})
 			s.answered(r.Action, level)
 			for _, sub := range r.Subresources {
-				ways := Direction(0)
-				if sends(sub.Verbs) {
-					ways = Request | checked
-				}
-				if changes(sub.Verbs) {
-					ways |= updated
-				}
-				if answers(sub.Endpoint, sub.Verbs) {
-					ways |= Response
-				}
-				s.spread(sub.Type, use{ways, level})
+				s.spread(sub.Type, use{waysOf(sub.Endpoint, sub.Verbs), level})
 				s.answered(sub.Action, level)
 			}
 		}
@@ -101,18 +82,19 @@ func (s *Surface) mark() {
 	}
 }
 
-func sends(verbs []string) bool {
-	return slices.ContainsFunc(verbs, func(v string) bool { return v == "create" || v == "update" || v == "patch" })
-}
-
-// changes reports whether clients send a value in place of an earlier one.
-func changes(verbs []string) bool {
-	return slices.Contains(verbs, "update") || slices.Contains(verbs, "patch")
-}
-
-// answers reports whether a resource or subresource answers with its own kind.
-func answers(e api.Endpoint, verbs []string) bool {
-	return len(verbs) > 0 && !e.AnswersStatus() && !e.Connects() && e != api.EndpointLog && e != api.EndpointAction
+// waysOf are the ways in which the kind of a resource or subresource travels.
+func waysOf(e api.Endpoint, verbs []string) (ways Direction) {
+	replaces := slices.Contains(verbs, "update") || slices.Contains(verbs, "patch")
+	if replaces || slices.Contains(verbs, "create") {
+		ways = Request | checked
+	}
+	if replaces {
+		ways |= updated
+	}
+	if len(verbs) > 0 && !e.AnswersStatus() && !e.Connects() && e != api.EndpointLog && e != api.EndpointAction {
+		ways |= Response
+	}
+	return ways
 }
 
 // answered notes how the answers of an action travel.

@@ -148,6 +148,7 @@ func (c *cluster) startUpstream(ctx context.Context) error {
 	open := []string{"--kubeconfig", "kubeconfig", "--bind-address", "127.0.0.1", "--kube-api-qps", "2000", "--kube-api-burst", "4000", "--leader-elect=false",
 		"--authorization-always-allow-paths", "/healthz,/metrics"}
 	if err := c.command(ctx, &c.others, at("kube-controller-manager"), append(open, "--service-account-private-key-file", "sa.key",
+		"--node-monitor-grace-period", "10m", // KWOK may be late on a small machine, and makes no pod ready again
 		"--concurrent-deployment-syncs", "20", "--concurrent-replicaset-syncs", "20", "--controllers", "*"+own)...); err != nil {
 		return err
 	}
