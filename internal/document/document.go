@@ -123,8 +123,9 @@ const (
 	maxPooledSide  = 64 << 10
 )
 
+// pool has documents that grow with what they hold: thousands of requests may have small ones at once.
 var pool = sync.Pool{New: func() any {
-	return &Document{nodes: make([]node, 0, 512), side: make([]byte, 0, 1024)}
+	return &Document{nodes: make([]node, 0, 64), side: make([]byte, 0, 256)}
 }}
 
 // fromPool takes a document with an absent root from the pool.

@@ -13,11 +13,12 @@ type GatherRoom struct {
 	size    int64
 	left    atomic.Int64 // bytes
 	buffers sync.Pool    // of *[]byte, see listBuffer
+	objects sync.Pool    // of *[]byte, see objectBuffer
 }
 
 // NewGatherRoom makes room for so many bytes.
 func NewGatherRoom(bytes int64) *GatherRoom {
-	r := &GatherRoom{size: bytes, buffers: sync.Pool{New: newListBuffer}}
+	r := &GatherRoom{size: bytes, buffers: sync.Pool{New: newListBuffer}, objects: sync.Pool{New: newObjectBuffer}}
 	r.left.Store(bytes)
 	return r
 }
@@ -91,5 +92,25 @@ func (r *GatherRoom) Free(p *[]byte) {
 	if cap(*p) <= 2*ListBuffer {
 		*p = (*p)[:0]
 		r.buffers.Put(p)
+	}
+}
+
+// objectBuffer is the number of bytes that most objects need less of. Thousands of requests may
+// answer with one at once.
+const objectBuffer = 8 << 10
+
+func newObjectBuffer() any {
+	buf := make([]byte, 0, objectBuffer)
+	return &buf
+}
+
+// ObjectBuffer returns an empty buffer of objectBuffer bytes or more.
+func (r *GatherRoom) ObjectBuffer() *[]byte { return r.objects.Get().(*[]byte) }
+
+// FreeObject returns an unused buffer for an object.
+func (r *GatherRoom) FreeObject(p *[]byte) {
+	if cap(*p) <= ListBuffer {
+		*p = (*p)[:0]
+		r.objects.Put(p)
 	}
 }

@@ -102,7 +102,7 @@ func (c *cluster) spend(ctx context.Context, name string, do func(context.Contex
 	return p, counts, nil
 }
 
-// join makes the namespaces of the deployments and the nodes, whose agents have what is left of 20 seconds to settle.
+// join makes the namespaces of the deployments and the nodes, and waits until all nodes are ready, for 20 seconds at least.
 func (c *cluster) join(ctx context.Context) error {
 	settled := time.After(20 * time.Second)
 	if err := c.client.makeNamespaces(ctx, c.deployments); err != nil {
@@ -115,7 +115,7 @@ func (c *cluster) join(ctx context.Context) error {
 			return err
 		}
 	}
-	// The controller manager of 1.25 panics at a node that has no conditions for long.
+	// A node without conditions makes the controller manager of 1.25 panic after a time.
 	if err := await(ctx, 2*time.Second, func() (bool, error) { return c.client.nodesReady(ctx, c.nodes) }); err != nil {
 		return err
 	}
