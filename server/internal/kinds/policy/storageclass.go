@@ -10,11 +10,29 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateStorageClass checks the topologies of volumes.
+// maxClassParameters bounds the parameters of a storage class.
+const maxClassParameters = 512
+
+// ValidateStorageClass checks the provisioner, its parameters and the topologies of
+// volumes.
 func (Policy) ValidateStorageClass(obj, _ document.Value) []schema.Cause {
 	var c causes
+	if provisioner := strings.ToLower(obj.Get("provisioner").Text()); provisioner != "" {
+		c.FormatText("provisioner", provisioner, "qualified-name")
+	}
+	c.classParameters(obj.Get("parameters"))
 	c.topologyTerms(obj.Get("allowedTopologies"))
 	return c.Causes
+}
+
+func (c *causes) classParameters(parameters document.Value) {
+	if parameters.Len() > maxClassParameters {
+		c.TooLong("parameters", maxClassParameters)
+		return
+	}
+	if parameters.Get("").Exists() {
+		c.InvalidText("parameters", "", "field can not be empty.")
+	}
 }
 
 // topologyTerms checks that topology terms are distinct. A term without requirements

@@ -3,6 +3,8 @@ package policy_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 func TestStorageClass(t *testing.T) {
@@ -39,6 +41,15 @@ func TestStorageClass(t *testing.T) {
 	runCells(t, head, []cellCase{{"plain", with(""), "Name", "s"}, {"growth", with(""), "AllowVolumeExpansion", false}})
 	runCells(t, "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: s, annotations: {storageclass.kubernetes.io/is-default-class: 'true'}}\n",
 		[]cellCase{{"default", with(""), "Name", "s (default)"}})
+}
+
+// TestProvisionerShown: the cause of a wrong provisioner shows its text in lower case.
+func TestProvisionerShown(t *testing.T) {
+	obj, r := create(t, "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: s}\nprovisioner: A b\n")
+	all := r.Hooks.Validate(obj, document.Value{})
+	if len(all) != 1 || !strings.HasPrefix(all[0].Message, `Invalid value: "a b": `) {
+		t.Errorf("causes: %v", all)
+	}
 }
 
 func TestCSIDriver(t *testing.T) {
