@@ -41,7 +41,12 @@ func (v *Verbs) Watch(r *request.Request) error {
 			return err
 		}
 	}
-	return v.stream(r, w)
+	w.open()
+	err = v.stream(r, w)
+	if err != nil {
+		w.cursor.Close()
+	}
+	return err
 }
 
 // watcher is one running watch. It holds a position in the changes and the events that it
@@ -62,6 +67,7 @@ type watcher struct {
 	end    time.Time   // the end of the watch
 	timer  *time.Timer // for the end, or the next bookmark before it
 	cursor *watch.Cursor
+	over   bool   // the resource had ended before the cursor was there
 	at     uint64 // the client has seen everything up to here, as far as it can know
 
 	following bool // the initial events have been sent: bookmarks are allowed
@@ -99,7 +105,9 @@ func (w *watcher) head() error {
 	return w.sink.Flush()
 }
 
-func (w *watcher) stream() error {
+// open places the cursor. The head of the answer is sent later: a client that has seen it sees all
+// that happens then, also the end of the resource.
+func (w *watcher) open() {
 	// A cursor may be at a revision that does not exist yet; it returns nothing until
 	// there are later ones.
 	begin := w.part.Hub.Resume
@@ -107,8 +115,12 @@ func (w *watcher) stream() error {
 		begin = w.part.Hub.Watch
 	}
 	w.cursor = begin(w.prefix, w.at)
+	w.over = w.s.env.Row(w.res) == nil // the hub may have ended the resource before the cursor was there
+}
+
+func (w *watcher) stream() error {
 	defer w.cursor.Close()
-	if w.s.env.Row(w.res) == nil { // the hub may have ended the resource before the cursor was there
+	if w.over {
 		return errOver
 	}
 	if !w.opts.initial {
