@@ -157,14 +157,13 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	gather := request.NewGatherRoom(cfg.ListMemoryBytes)
 	slow := request.NewSlowLog(cfg.SlowRequests, cfg.SlowRequestThreshold)
 	s.env = request.New(request.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features, Requests: cfg.Requests,
 		Body: times.Body, Owed: times.Owed, DecodeLimits: decoding, Catalog: s.catalog, Authz: authz, Limits: s.limits, Flow: s.flow,
-		Gather: gather, Metrics: s.metrics, Audit: recorder, Tracer: tracer, Slow: slow, Sweeper: s.sweeper, Newest: s.newest()})
+		Metrics: s.metrics, Audit: recorder, Tracer: tracer, Slow: slow, Sweeper: s.sweeper, Newest: s.newest()})
 	verbs := verbs.New(verbs.Config{Log: s.log, Since: s.edition.Since, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: times.Future,
 		Bookmark: times.Bookmark, DecodeLimits: decoding, PageSecret: secret, Env: s.env, Objects: s.objects, Main: main, Events: events,
-		Gather: gather, Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
+		Gather: request.NewGatherRoom(cfg.ListMemoryBytes), Streams: stream.New(s.sweeper, times.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.health = s.openHealth()
 	others := endpoints.New(endpoints.Config{Log: s.log, Documents: s.documents, Release: s.edition.Release, Since: s.edition.Since, Clock: cfg.Clock,
 		APIAudiences: cfg.APIAudiences, TokenLives: s.accounts.lives, DecodeLimits: decoding, Objects: s.objects, Store: s.store, Authz: authz,

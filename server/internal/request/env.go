@@ -38,7 +38,6 @@ type Config struct {
 	Authz   authz.Authorizer
 	Limits  *Limits
 	Flow    *flowcontrol.Control // nil without priority and fairness
-	Gather  *GatherRoom
 	Metrics *metrics.Metrics
 	Audit   *audit.Recorder // nil for none
 	Tracer  *tracing.Tracer // nil for none
@@ -62,7 +61,7 @@ type Env struct {
 	catalog      *catalog.Catalog
 	authz        authz.Authorizer
 	limits       *Limits
-	gather       *GatherRoom
+	objects      *buffers // for answers of one object, of which thousands may be under way
 	renderings   *Renderings
 	metrics      *metrics.Metrics
 	sweeper      *conns.Sweeper
@@ -73,10 +72,14 @@ type Env struct {
 	Intake Intake
 }
 
+// objectBuffer is the number of bytes that most objects need less of.
+const objectBuffer = 8 << 10
+
 // New makes an environment.
 func New(cfg Config) *Env {
 	return &Env{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, cbor: cfg.Features.On(options.CBOR), catalog: cfg.Catalog,
-		authz: cfg.Authz, limits: cfg.Limits, gather: cfg.Gather, renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper,
+		authz: cfg.Authz, limits: cfg.Limits, objects: newBuffers(objectBuffer, ListBuffer),
+		renderings: NewRenderings(cfg.BinaryCacheBytes), metrics: cfg.Metrics, sweeper: cfg.Sweeper,
 		decodeLimits: cfg.DecodeLimits,
 		Intake:       Intake{idle: make(chan struct{}, 1)}}
 }

@@ -1,9 +1,6 @@
 package request
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // GatherRoom bounds the memory of all gathered answers together: lists whose length has
 // to be known before the first byte, or that are indented as a whole. A list that finds
@@ -12,13 +9,12 @@ import (
 type GatherRoom struct {
 	size    int64
 	left    atomic.Int64 // bytes
-	buffers sync.Pool    // of *[]byte, see listBuffer
-	objects sync.Pool    // of *[]byte, see objectBuffer
+	buffers *buffers
 }
 
 // NewGatherRoom makes room for so many bytes.
 func NewGatherRoom(bytes int64) *GatherRoom {
-	r := &GatherRoom{size: bytes, buffers: sync.Pool{New: newListBuffer}, objects: sync.Pool{New: newObjectBuffer}}
+	r := &GatherRoom{size: bytes, buffers: newBuffers(ListBuffer+listSlack, 2*ListBuffer)}
 	r.left.Store(bytes)
 	return r
 }
@@ -37,7 +33,7 @@ func (r *GatherRoom) Open() *Gathered { return &Gathered{room: r, most: r.size} 
 // OpenShare is Open for an answer that gets a quarter of the room at most.
 func (r *GatherRoom) OpenShare() *Gathered { return &Gathered{room: r, most: r.size / 4} }
 
-// Buffer returns an empty buffer of listBuffer bytes and some more.
+// Buffer returns an empty buffer of ListBuffer bytes and some more.
 func (g *Gathered) Buffer() *[]byte { return g.room.Buffer() }
 
 // Keep adds a buffer. It reports false when there is no room for it; the buffer still is
@@ -78,39 +74,8 @@ const (
 	FirstWrite = 32 << 10
 )
 
-// newListBuffer is a buffer of a gatherRoom.
-func newListBuffer() any {
-	buf := make([]byte, 0, ListBuffer+listSlack)
-	return &buf
-}
-
-// Buffer returns an empty buffer of listBuffer bytes and some more.
-func (r *GatherRoom) Buffer() *[]byte { return r.buffers.Get().(*[]byte) }
+// Buffer returns an empty buffer of ListBuffer bytes and some more.
+func (r *GatherRoom) Buffer() *[]byte { return r.buffers.get() }
 
 // Free returns an unused buffer.
-func (r *GatherRoom) Free(p *[]byte) {
-	if cap(*p) <= 2*ListBuffer {
-		*p = (*p)[:0]
-		r.buffers.Put(p)
-	}
-}
-
-// objectBuffer is the number of bytes that most objects need less of. Thousands of requests may
-// answer with one at once.
-const objectBuffer = 8 << 10
-
-func newObjectBuffer() any {
-	buf := make([]byte, 0, objectBuffer)
-	return &buf
-}
-
-// ObjectBuffer returns an empty buffer of objectBuffer bytes or more.
-func (r *GatherRoom) ObjectBuffer() *[]byte { return r.objects.Get().(*[]byte) }
-
-// FreeObject returns an unused buffer for an object.
-func (r *GatherRoom) FreeObject(p *[]byte) {
-	if cap(*p) <= ListBuffer {
-		*p = (*p)[:0]
-		r.objects.Put(p)
-	}
-}
+func (r *GatherRoom) Free(p *[]byte) { r.buffers.free(p) }

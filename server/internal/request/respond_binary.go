@@ -62,7 +62,7 @@ func (env *Env) Measure(res *catalog.Row, e *store.Entry) (size int, known bool)
 // sendBinary answers with the binary form of an object given as canonical JSON; made gets
 // the answer, to copy it.
 func (env *Env) sendBinary(r *Request, code int, kind BodyKind, body []byte, made func(object []byte)) error {
-	buf := env.gather.ObjectBuffer()
+	buf := env.objects.get()
 	object, grown, err := codec.Sealed(*buf, kind.APIVersion, kind.Kind, func(dst []byte) ([]byte, error) {
 		return kind.Schema.Binary().Append(dst, kind.Type, body)
 	})
@@ -72,7 +72,7 @@ func (env *Env) sendBinary(r *Request, code int, kind BodyKind, body []byte, mad
 		err = r.Send(code, r.Accept.ContentType(), object)
 	}
 	if err == nil {
-		env.gather.FreeObject(buf) // after a failure HTTP/2 may still be sending it
+		env.objects.free(buf) // after a failure HTTP/2 may still be sending it
 	}
 	return err
 }

@@ -11,14 +11,14 @@ import (
 
 // sendCBOR answers with the CBOR of an object given as canonical JSON.
 func (env *Env) sendCBOR(r *Request, code int, kind BodyKind, body []byte) error {
-	buf := env.gather.ObjectBuffer()
+	buf := env.objects.get()
 	object, err := kind.Schema.CBOR().Append(append(*buf, codec.CBORTag...), kind.Type, body)
 	*buf = object
 	if err == nil {
 		err = r.Send(code, codec.CBORMedia, object)
 	}
 	if err == nil {
-		env.gather.FreeObject(buf) // after a failure HTTP/2 may still be sending it
+		env.objects.free(buf) // after a failure HTTP/2 may still be sending it
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func frame(log io.Writer) (*Handler, *paths) {
 	limits := request.NewLimits(10, 10, 1<<20)
 	figures := metrics.New(metrics.Sources{Mutating: limits.Mutating.InUse.Load, Reading: limits.Reading.InUse.Load, Stats: func() store.Stats { return store.Stats{} }})
 	env := request.New(request.Config{Log: logger, Clock: time.Now, Requests: bounds, Catalog: known, Authz: may, Limits: limits,
-		Gather: request.NewGatherRoom(1 << 20), Metrics: figures, Sweeper: conns.NewSweeper(time.Minute, time.Minute)})
+		Metrics: figures, Sweeper: conns.NewSweeper(time.Minute, time.Minute)})
 	h := &Handler{cfg: Config{RequestTimeout: time.Minute, Authn: bob{}, Authz: may}, log: logger, env: env, catalog: known, frame: echo.New()}
 	p := &paths{Echo: h.frame, env: env, run: h.run()}
 	p.at("/*", func(context.Context, *url.URL) request.Target { return request.Target{} })

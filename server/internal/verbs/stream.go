@@ -170,7 +170,6 @@ func (v *Verbs) streamMessages(r *request.Request, w *watcher) error {
 	}
 	messages, err := v.Streams.Accept(r.Writer, r.HTTP, frames, &r.Bytes)
 	if err != nil {
-		w.cursor.Close()
 		r.Begun(http.StatusBadRequest) // it has been answered
 		v.log.Debug("no WebSocket", "path", w.path, "error", err)
 		return nil

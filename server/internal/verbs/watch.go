@@ -43,7 +43,7 @@ func (v *Verbs) Watch(r *request.Request) error {
 	}
 	w.open()
 	err = v.stream(r, w)
-	if err != nil {
+	if r.Rest == nil { // the watch does not run
 		w.cursor.Close()
 	}
 	return err
