@@ -44,8 +44,11 @@ type Config struct {
 	Forgets bool
 
 	// Replica says that the store follows another one, which gives the revisions: it is
-	// written by Load and Replicate only.
+	// written by Load and Replicate only. Its writes have no log either.
 	Replica bool
+	// FlushInterval is the time after which the writes of a replica are in sorted files at the latest, so that a
+	// crash loses no older ones. 0 means a minute.
+	FlushInterval time.Duration
 
 	// Progress receives, often, how far Check, Restore and Backup have come, and the reading of a replica's source;
 	// nil for nobody. unit is "bytes", which are estimated, or what else is counted; total is 0 when it is unknown.
@@ -53,6 +56,9 @@ type Config struct {
 
 	readOnly bool // see OpenReadOnly
 }
+
+// logless reports whether writes have no log, so that a crash may lose the newest ones.
+func (c *Config) logless() bool { return c.Forgets || c.Replica }
 
 // Bounds that Validate enforces.
 const (
@@ -131,6 +137,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ReserveBytes == 0 {
 		c.ReserveBytes = 64 << 20
+	}
+	if c.FlushInterval == 0 {
+		c.FlushInterval = time.Minute
 	}
 	if c.Progress == nil {
 		c.Progress = func(string, string, int64, int64) {}

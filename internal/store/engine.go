@@ -58,6 +58,7 @@ type Engine struct {
 	stop      context.CancelFunc // ends the background goroutine
 	stopped   chan struct{}      // closed when it has ended
 	reclaims  sync.WaitGroup     // at most one reclaim, see there
+	flushes   sync.WaitGroup     // keepFlushed of a replica
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -165,7 +166,7 @@ func (e *Engine) fail(err error) error {
 // durable waits until a batch is on the disk. A frozen disk reports success to Pebble, so
 // Pebble's result alone does not count.
 func (e *Engine) durable(b *pebble.Batch) error {
-	if e.cfg.Forgets {
+	if e.cfg.logless() {
 		return e.broken()
 	}
 	e.syncing.Add(1)
@@ -212,7 +213,7 @@ func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
 			err = e.fail(fmt.Errorf("%v", p))
 		}
 	}()
-	if wait && !e.cfg.Forgets {
+	if wait && !e.cfg.logless() {
 		err = e.db.ApplyNoSyncWait(b, pebble.Sync)
 	} else {
 		err = e.db.Apply(b, pebble.NoSync)
@@ -267,6 +268,7 @@ func (e *Engine) close() error {
 	e.stop()
 	<-e.stopped
 	e.reclaims.Wait()
+	e.flushes.Wait()
 	e.publisher.close()
 	e.gate.close()
 	if invariants.Enabled {
@@ -292,10 +294,10 @@ func (e *Engine) close() error {
 const flushOnClose = 4 << 20
 
 // flush moves the newest writes to sorted files if they are many, so that the next start
-// is quick. It gives up when such files cannot be written, since the log has everything
-// too.
+// is quick, or if they have no log. It gives up when such files cannot be written, since the log has everything
+// too, or the source of a replica.
 func (e *Engine) flush() error {
-	if e.cfg.readOnly || e.db.Metrics().MemTable.Size < flushOnClose {
+	if e.cfg.readOnly || !e.cfg.Replica && e.db.Metrics().MemTable.Size < flushOnClose {
 		return nil
 	}
 	return e.tryFlush()

@@ -125,6 +125,9 @@ func open(cfg Config) (*Engine, error) {
 		close(e.stopped)
 	} else {
 		go e.keepHistory(ctx)
+		if cfg.Replica {
+			e.flushes.Go(func() { e.keepFlushed(ctx) })
+		}
 	}
 	compactions.start()
 	return e, nil

@@ -16,7 +16,7 @@ import (
 func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 	o := &pebble.Options{
 		FS:         c.FS,
-		DisableWAL: c.Forgets,
+		DisableWAL: c.logless(),
 		Comparer:   comparer(),
 		// Pebble counts the memory tables, one in use and one spare, as part of the
 		// cache.

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -10,8 +12,8 @@ import (
 // A replica (Config.Replica) follows a store that other processes write, and serves reads as of
 // the revision up to which it has followed. The other store gives the revisions: they have gaps,
 // and the changes of one transaction share one. What a replica holds can be read again from its
-// source, so its writes do not wait for the disk; a crash loses the newest ones, never one from
-// their middle.
+// source, so its writes have no log, and are in sorted files after Config.FlushInterval at the latest. A crash loses
+// the newest ones, never one from their middle.
 
 // ErrReplica: a transaction on a replica. Its source has to be written instead.
 var ErrReplica = errors.New("store: a replica is written by following its source only")
@@ -196,7 +198,29 @@ func (e *Engine) Load(source string, read func(*Loading) (revision uint64, err e
 	e.trim.swept = revision
 	e.trim.mu.Unlock()
 	e.Advance(revision)
-	return nil
+	return e.tryFlush()
+}
+
+// keepFlushed moves the writes of a replica to sorted files in each FlushInterval, until ctx ends.
+func (e *Engine) keepFlushed(ctx context.Context) {
+	tick := time.NewTicker(e.cfg.FlushInterval)
+	defer tick.Stop()
+	for flushed := e.Current(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		current := e.Current()
+		if current == flushed {
+			continue
+		}
+		if err := e.tryFlush(); err != nil {
+			e.cfg.Logger.Warn("store: the replica's newest writes stay in memory, and are tried again", "error", err)
+			continue
+		}
+		flushed = current
+	}
 }
 
 // Loading takes the values of the source's state. It is for one goroutine.

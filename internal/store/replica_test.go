@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -118,6 +119,56 @@ func TestReplicaFollows(t *testing.T) {
 	}
 	shows(t, e, 9, entries, []string{`2 a@12 after 9: {"n":5,"rev":"12"}`})
 	checked(t, e)
+}
+
+// TestReplicaHasNoLog: the writes of a replica are in no log. Those that are older than the interval of flushes outlive a crash,
+// and all of them outlive a Close.
+func TestReplicaHasNoLog(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	open := func(fs vfs.FS, interval time.Duration) *Engine {
+		e, err := Open(Config{Dir: "data", FS: fs, Replica: true, FlushInterval: interval})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	after := func() uint64 { // the revision that a start after a crash has
+		e := open(fs.CrashClone(vfs.CrashCloneCfg{}), time.Hour)
+		defer func() { _ = e.Close() }()
+		return e.Current()
+	}
+	e := open(fs, time.Millisecond)
+	if err := e.Load("source", func(l *Loading) (uint64, error) { return 7, l.Put("a", 7, numbered(1)) }); err != nil {
+		t.Fatal(err)
+	}
+	if got := after(); got != 7 {
+		t.Errorf("a crash after the load leaves revision %d", got)
+	}
+	if err := e.Replicate([]Followed{{Key: "a", Revision: 9, Value: numbered(2)}}, false); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); after() != 9; {
+		if time.Now().After(deadline) {
+			t.Fatal("a write is in no sorted file after many intervals")
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	e = open(fs, time.Hour)
+	if err := e.Replicate([]Followed{{Key: "a", Revision: 11, Value: numbered(3)}}, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := after(); got != 9 {
+		t.Errorf("a crash before the interval is over leaves revision %d", got)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := after(); got != 11 {
+		t.Errorf("a crash after a Close leaves revision %d", got)
+	}
 }
 
 // TestGapEndsHistory: as soon as changes that replace others are visible, those before them are not

@@ -127,11 +127,11 @@ func (e *Engine) show(ctx context.Context, now uint64, differences []difference)
 			}
 		}
 	}
-	events := make([]*clientv3.Event, 0, len(differences))
+	events := make([]*mvccpb.Event, 0, len(differences))
 	for _, d := range differences {
-		event := &clientv3.Event{Type: clientv3.EventTypeDelete, Kv: &mvccpb.KeyValue{Key: []byte(e.place(d.key)), ModRevision: int64(d.revision)}}
+		event := &mvccpb.Event{Type: mvccpb.DELETE, Kv: &mvccpb.KeyValue{Key: []byte(e.place(d.key)), ModRevision: int64(d.revision)}}
 		if !d.deleted {
-			event.Type, event.Kv.Value = clientv3.EventTypePut, values[d.key]
+			event.Type, event.Kv.Value = mvccpb.PUT, values[d.key]
 		}
 		events = append(events, event)
 	}

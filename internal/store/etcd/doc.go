@@ -23,7 +23,7 @@
 // asked again, which the client does at another member, and the members that do not answer are left
 // out until they do (members.go). A write is not repeated: it may have been made, or may be made when
 // the member goes on. The watch begins anew when a member is left out, or says nothing though a read
-// waits (follow.go).
+// waits (follow.go, stream.go).
 //
 // # Values that cannot be read
 //
@@ -33,7 +33,8 @@
 //
 // # The replica is a cache
 //
-// Its folder may be deleted. With it a server that starts asks etcd only for what it missed. If etcd
+// Its folder may be deleted. With it a server that starts asks etcd only for what it missed: the changes
+// since its stop, or since up to a minute before it was killed, as the replica writes no log. If etcd
 // has compacted that away, the replica takes over the differences (catchup.go): it shows them as
 // changes at the revisions that they have, or for deletions at the last moment that is possible.
 // History before that is trimmed, since it lacks states in between.

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -61,22 +62,23 @@ type Config struct {
 // saves evaluations that other writes of this server would make useless; what is written depends
 // on the comparisons of the transaction alone.
 type Engine struct {
-	cfg         Config
-	client      *clientv3.Client
-	replica     *store.Engine
-	locks       store.KeyLocks
-	newest      newest
-	writing     writing
-	own         ownWrites
-	unreadables unreadables
-	space       space
-	leases      leases
-	present     atomic.Int64 // the lease of the record of this server
-	cluster     uint64       // of etcd
-	other       atomic.Bool  // another etcd answers, or an older state of it
-	refused     time.Time    // when a service first refused a key; for follow
-	health      health
-	nudges      chan struct{} // from reads that wait for a revision
+	cfg          Config
+	client       *clientv3.Client
+	transactions etcdserverpb.KVClient // of the client, for writes
+	replica      *store.Engine
+	locks        store.KeyLocks
+	newest       newest
+	writing      writing
+	own          ownWrites
+	unreadables  unreadables
+	space        space
+	leases       leases
+	present      atomic.Int64 // the lease of the record of this server
+	cluster      uint64       // of etcd
+	other        atomic.Bool  // another etcd answers, or an older state of it
+	refused      time.Time    // when a service first refused a key; for follow
+	health       health
+	nudges       chan struct{} // from reads that wait for a revision
 
 	suspicions chan struct{} // that a member does not answer
 	renewals   chan struct{} // of the watch
@@ -98,6 +100,13 @@ const (
 	usualTimeout     = 5 * time.Second
 	usualPatience    = 30 * time.Second
 	writeTimeout     = 2500 * time.Millisecond // where etcd has several members
+)
+
+// The bytes that etcd may send ahead in one answer, or watch, and in all of a connection. With windows that
+// fit themselves to the network, gRPC would send a ping for most of the messages that it receives.
+const (
+	streamWindow     = 1 << 20
+	connectionWindow = 4 << 20
 )
 
 // Open connects to etcd and follows it into the replica. It returns when the replica has the state
@@ -157,11 +166,14 @@ func connect(cfg Config) (*Engine, error) {
 		cfg.Reuse = time.Minute
 	}
 	client, err := clientv3.New(clientv3.Config{Endpoints: cfg.Endpoints, TLS: cfg.TLS, DialTimeout: dialTimeout,
-		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveTimeout, Logger: zap.NewNop()})
+		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveTimeout, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connectionWindow),
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(messageCodec{}))}})
 	if err != nil {
 		return nil, fmt.Errorf("etcd: the URLs of its members are wrong: %w", err)
 	}
-	return &Engine{cfg: cfg, client: client, nudges: make(chan struct{}, 1), suspicions: make(chan struct{}, 1), renewals: make(chan struct{}, 1),
+	return &Engine{cfg: cfg, client: client, transactions: clientv3.RetryKVClient(client),
+		nudges: make(chan struct{}, 1), suspicions: make(chan struct{}, 1), renewals: make(chan struct{}, 1),
 		space: space{filled: make(chan struct{}, 1)}, unreadables: unreadables{noted: make(chan struct{}, 1)}, stopped: make(chan struct{})}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -19,7 +18,7 @@ import (
 // Pauses between attempts to follow etcd.
 const (
 	firstPause   = 50 * time.Millisecond
-	longestPause = 2 * time.Second
+	longestPause = time.Second
 )
 
 // silence is the time for which a member of several may say nothing on a watch that is asked.
@@ -34,6 +33,7 @@ var errCompacted = errors.New("etcd: the changes since the replica's revision ar
 // follow writes etcd's changes into the replica until ctx ends.
 func (e *Engine) follow(ctx context.Context) {
 	defer close(e.stopped)
+	said := "" // the last warning, which is not repeated
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
 		before := e.replica.Current()
 		err := e.watch(ctx)
@@ -43,10 +43,17 @@ func (e *Engine) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if err == nil { // the replica has caught up
+			e.health.follows()
+			continue
+		}
 		e.health.fail(err)
-		e.cfg.Logger.Warn("etcd: the replica does not follow, and tries again", "revision", e.replica.Current(), "error", err)
 		if e.replica.Current() > before {
-			pause = firstPause
+			pause, said = firstPause, ""
+		}
+		if reason := err.Error(); reason != said {
+			e.cfg.Logger.Warn("etcd: the replica does not follow, and tries again", "revision", e.replica.Current(), "error", err)
+			said = reason
 		}
 		select {
 		case <-time.After(pause):
@@ -63,38 +70,30 @@ func (e *Engine) watch(ctx context.Context) error {
 	case <-e.renewals: // this watch is the new one
 	default:
 	}
-	watcher := clientv3.NewWatcher(e.client) // with a stream of its own, perhaps to another member than before
-	defer func() { _ = watcher.Close() }()
-	var heard atomic.Int64
-	go e.askForProgress(ctx, watcher, &heard, cancel)
-	events := watcher.Watch(ctx, e.cfg.Prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(int64(e.replica.Current())+1),
-		clientv3.WithFragment(), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
-	for r := range events {
-		heard.Add(1)
-		switch err := r.Err(); {
-		case r.CompactRevision > 0:
-			return errCompacted
-		case err != nil:
+	s, err := e.openStream(ctx, e.replica.Current()+1)
+	if err != nil {
+		return err
+	}
+	go e.askForProgress(ctx, s, cancel)
+	for {
+		shown, err := s.next()
+		if err != nil {
 			return cmp.Or(context.Cause(ctx), err)
-		case r.Created && e.health.awaitsKey():
-			continue // at the value at which the last watch ended
-		case r.IsProgressNotify():
-			e.replica.Advance(uint64(r.Header.Revision))
-		case len(r.Events) > 0:
-			if err := e.apply(r.Events, false); err != nil {
-				return err
-			}
-			// The last one may be of a key that the replica does not follow.
-			e.replica.Advance(uint64(r.Events[len(r.Events)-1].Kv.ModRevision))
 		}
+		if shown.created && e.health.awaitsKey() {
+			continue // at the value at which the last watch ended
+		}
+		if err := e.apply(shown.events, false); err != nil {
+			return err
+		}
+		e.replica.Advance(shown.revision) // the last change may be of a key that the replica does not follow
 		e.health.follows()
 	}
-	return cmp.Or(context.Cause(ctx), errors.New("etcd: the watch has ended"))
 }
 
 // askForProgress has etcd tell, when a read waits, the revision up to which the watch has all
-// changes. It ends with the watch, which it ends when etcd is silent: heard counts what etcd says.
-func (e *Engine) askForProgress(ctx context.Context, watcher clientv3.Watcher, heard *atomic.Int64, end context.CancelCauseFunc) {
+// changes. It ends with the watch, which it ends when etcd is silent.
+func (e *Engine) askForProgress(ctx context.Context, s *stream, end context.CancelCauseFunc) {
 	var asked time.Time // for the first time since something was heard
 	for last := int64(0); ; {
 		select {
@@ -105,7 +104,7 @@ func (e *Engine) askForProgress(ctx context.Context, watcher clientv3.Watcher, h
 			return
 		case <-e.nudges:
 		}
-		switch now := heard.Load(); {
+		switch now := s.heard.Load(); {
 		case asked.IsZero() || now != last:
 			asked, last = time.Now(), now
 		case e.several() && time.Since(asked) > silence:
@@ -113,12 +112,16 @@ func (e *Engine) askForProgress(ctx context.Context, watcher clientv3.Watcher, h
 			end(errSilent)
 			return
 		}
-		_ = watcher.RequestProgress(ctx) // the read asks again
+		s.ask() // the read asks again
 	}
 }
 
-// apply writes events into the replica. gap says that they replace others.
-func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
+// apply writes events into the replica. gap says that they replace others. At a value for which the replica waits
+// apply returns its error; the events before its revision are written.
+func (e *Engine) apply(events []*mvccpb.Event, gap bool) error {
+	if len(events) == 0 {
+		return nil
+	}
 	all := make([]store.Followed, 0, len(events))
 	latest := map[string]int{} // by key: the number of changes up to its last one
 	kvs := make([]*mvccpb.KeyValue, len(events))
@@ -126,23 +129,22 @@ func (e *Engine) apply(events []*clientv3.Event, gap bool) error {
 		kvs[i] = event.Kv
 	}
 	page := e.keyed(kvs)
-	values := decodeEach(page, func(i int) (v store.Value, err error) {
-		if events[i].Type == clientv3.EventTypeDelete {
-			return v, nil
-		}
-		return e.decode(page[i].key, page[i].Key, page[i].Value)
-	})
+	values := e.decode(page, events)
 	for i, event := range events {
 		key := page[i].key
 		if key == "" {
 			continue
 		}
-		f := store.Followed{Key: key, Revision: uint64(event.Kv.ModRevision), Delete: event.Type == clientv3.EventTypeDelete}
+		f := store.Followed{Key: key, Revision: uint64(event.Kv.ModRevision), Delete: event.Type == mvccpb.DELETE}
 		var err error
 		note := store.Followed{Key: notes + key, Revision: f.Revision, Delete: true}
 		if !f.Delete {
 			if f.Value, err = values[i].value, values[i].err; e.waits(err) {
-				return err
+				before := slices.IndexFunc(all, func(other store.Followed) bool { return other.Revision == f.Revision })
+				if before < 0 {
+					before = len(all)
+				}
+				return errors.Join(err, e.replica.Replicate(all[:before], gap))
 			}
 			if err != nil {
 				e.unreadable(event.Kv.Key, f.Revision, err)
@@ -195,7 +197,14 @@ func (e *Engine) load(ctx context.Context, at greeting) error {
 	patience := time.Now().Add(e.cfg.Patience)
 	return e.replica.Load(at.source, func(into *store.Loading) (uint64, error) {
 		return at.revision, e.list(ctx, at.revision, false, func(page []keyValue) error {
-			values := decodeEach(page, func(i int) (store.Value, error) {
+			values := make([]decoded, len(page))
+			var known []int
+			for i := range page {
+				if page[i].key != "" {
+					known = append(known, i)
+				}
+			}
+			decodeEach(values, known, func(i int) (store.Value, error) {
 				kv := &page[i]
 				return patiently(ctx, patience, func() (store.Value, error) { return e.cfg.Form.Decode(kv.key, kv.Value) })
 			})

@@ -164,22 +164,19 @@ type decoded struct {
 // decodersAtOnce bounds the values that are decoded at once: each may wait for a key management service.
 const decodersAtOnce = 16
 
-// decodeEach calls decode for each value of a page that is not of others, for some at once.
-func decodeEach(page []keyValue, decode func(i int) (store.Value, error)) []decoded {
-	all := make([]decoded, len(page))
+// decodeEach calls decode for some values at once: those of all with the numbers in which.
+func decodeEach(all []decoded, which []int, decode func(i int) (store.Value, error)) {
 	var next atomic.Int64
 	work := func() {
-		for i := int(next.Add(1)) - 1; i < len(page); i = int(next.Add(1)) - 1 {
-			if page[i].key != "" {
-				all[i].value, all[i].err = decode(i)
-			}
+		for n := int(next.Add(1)); n <= len(which); n = int(next.Add(1)) {
+			i := which[n-1]
+			all[i].value, all[i].err = decode(i)
 		}
 	}
 	var others sync.WaitGroup
-	for range min(len(page), decodersAtOnce) - 1 {
+	for range min(len(which), decodersAtOnce) - 1 {
 		others.Go(work)
 	}
 	work()
 	others.Wait()
-	return all
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -100,15 +101,16 @@ func (e *Engine) awaitEnd(ctx context.Context, place string) error {
 
 // leads adds to the comparisons of a transaction that the lead of the context lasts. A transaction in another
 // etcd cannot compare the key of the lead, so the etcd that has the key is asked before. Errors: ErrLost, and those of that question.
-func (e *Engine) leads(ctx context.Context, compared []clientv3.Cmp) ([]clientv3.Cmp, *lead, error) {
+func (e *Engine) leads(ctx context.Context, request *etcdserverpb.TxnRequest) (*lead, error) {
 	l, ok := ctx.Value(leading{}).(lead)
 	if !ok {
-		return compared, nil, nil
+		return nil, nil
 	}
 	if l.engine != e {
-		return compared, nil, l.engine.lasts(ctx, &l)
+		return nil, l.engine.lasts(ctx, &l)
 	}
-	return append(compared, clientv3.Compare(clientv3.CreateRevision(l.place), "=", l.revision)), &l, nil
+	appendCompared(request, clientv3.Compare(clientv3.CreateRevision(l.place), "=", l.revision))
+	return &l, nil
 }
 
 // lasts asks whether a lead lasts.

@@ -50,6 +50,9 @@ func (e *Engine) overdue() (stop func()) {
 func (e *Engine) ask(ctx context.Context, place string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 	defer cancel()
+	if !e.several() {
+		return e.client.Get(ctx, place, options...)
+	}
 	type answer struct {
 		response *clientv3.GetResponse
 		err      error
@@ -60,14 +63,10 @@ func (e *Engine) ask(ctx context.Context, place string, options ...clientv3.OpOp
 			response, err := e.client.Get(ctx, place, options...)
 			answers <- answer{response, err}
 		}()
-		var again <-chan time.Time
-		if e.several() {
-			again = time.After(soon)
-		}
 		select {
 		case a := <-answers:
 			return a.response, a.err
-		case <-again:
+		case <-time.After(soon):
 			e.suspect()
 		}
 	}

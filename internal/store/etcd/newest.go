@@ -23,6 +23,7 @@ type newest struct {
 // question is one question to etcd.
 type question struct {
 	answered chan struct{}
+	reads    int // that wait for its answer; guarded by newest.mu until it is asked
 	revision uint64
 	err      error
 }
@@ -55,12 +56,17 @@ func (n *newest) join(ask func() (uint64, error)) *question {
 	if n.next == nil {
 		n.next = &question{answered: make(chan struct{})}
 	}
+	n.next.reads++
 	if !n.asking {
 		n.asking = true
 		go n.askAll(ask)
 	}
 	return n.next
 }
+
+// sharedPause is the least time from one question to the next when several reads shared the first one. Many
+// reads at once have more of them share a question, at the price of this time; a lone client never waits for it.
+const sharedPause = time.Millisecond
 
 // askAll asks one question after the other, as long as reads wait for some.
 func (n *newest) askAll(ask func() (uint64, error)) {
@@ -73,8 +79,12 @@ func (n *newest) askAll(ask func() (uint64, error)) {
 		if q == nil {
 			return
 		}
+		begin := time.Now()
 		q.revision, q.err = ask()
 		close(q.answered)
+		if q.reads > 1 {
+			time.Sleep(time.Until(begin.Add(sharedPause)))
+		}
 	}
 }
 

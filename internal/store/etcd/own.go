@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
 	"github.com/capstan-dev/capstan/internal/invariants"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -54,15 +56,26 @@ func (o *ownWrites) value(place, data []byte) (v store.Value, ok bool) {
 	return store.Value{Meta: slices.Clone(w.value.Meta), Body: slices.Clone(w.value.Body), RevisionAt: w.value.RevisionAt}, true
 }
 
-// decode makes the value of bytes that the watch shows.
-func (e *Engine) decode(key string, place, data []byte) (store.Value, error) {
-	own, ok := e.own.value(place, data)
-	if ok && !invariants.Enabled {
-		return own, nil
+// decode makes the values of events; those of own writes need not be decoded.
+func (e *Engine) decode(page []keyValue, events []*mvccpb.Event) []decoded {
+	all := make([]decoded, len(page))
+	var others []int
+	for i, kv := range page {
+		if kv.key == "" || events[i].Type == mvccpb.DELETE {
+			continue
+		}
+		own, ok := e.own.value(kv.Key, kv.Value)
+		if !ok {
+			others = append(others, i)
+			continue
+		}
+		all[i].value = own
+		if invariants.Enabled {
+			if v, err := e.cfg.Form.Decode(kv.key, kv.Value); err != nil || !e.cfg.Form.Equal(kv.key, own, v) {
+				invariants.Failf("%s was written as %q (%q) and is read as %q (%q), %v", kv.key, own.Body, own.Meta, v.Body, v.Meta, err)
+			}
+		}
 	}
-	v, err := e.cfg.Form.Decode(key, data)
-	if ok && (err != nil || !e.cfg.Form.Equal(key, own, v)) {
-		invariants.Failf("%s was written as %q (%q) and is read as %q (%q), %v", key, own.Body, own.Meta, v.Body, v.Meta, err)
-	}
-	return v, err
+	decodeEach(all, others, func(i int) (store.Value, error) { return e.cfg.Form.Decode(page[i].key, page[i].Value) })
+	return all
 }

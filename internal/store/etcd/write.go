@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -91,11 +92,11 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	}
 	places := e.places(keys)
 	defer e.own.end(places)
-	compared, operations, otherwise, err := e.parts(ctx, keys, places, entries, writes, current)
+	request, err := e.request(ctx, keys, places, entries, writes, current)
 	if err != nil {
 		return nil, false, err
 	}
-	compared, lead, err := e.leads(ctx, compared)
+	lead, err := e.leads(ctx, request)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, false, err
 	}
@@ -110,10 +111,10 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	}
 	had, begin := e.replica.Current(), time.Now()
 	stop := e.overdue()
-	answer, err := e.client.Txn(ctx).If(compared...).Then(operations...).Else(otherwise...).Commit()
+	answer, err := e.transactions.Txn(ctx, request)
 	stop()
 	e.observe(keys, writes, time.Since(begin))
-	if err != nil {
+	if err = clientv3.ContextError(ctx, err); err != nil {
 		return nil, false, e.plain(err)
 	}
 	if err := e.same(answer.Header, had); err != nil {
@@ -176,26 +177,33 @@ func (e *Engine) places(keys []string) []string {
 	return all
 }
 
-// parts makes the parts of a transaction: the comparisons of its keys and read sets, its operations,
-// and the questions that are asked when the comparisons fail.
-func (e *Engine) parts(ctx context.Context, keys, places []string, entries []store.Entry, writes []store.Write, current []*store.Entry) (
-	compared []clientv3.Cmp, operations, otherwise []clientv3.Op, err error) {
+// request makes a transaction: the comparisons of its keys and read sets, its operations, and the questions
+// that are asked when the comparisons fail. The values are not copied, as the operations of the client would.
+func (e *Engine) request(ctx context.Context, keys, places []string, entries []store.Entry, writes []store.Write, current []*store.Entry) (
+	*etcdserverpb.TxnRequest, error) {
+	r := &etcdserverpb.TxnRequest{}
 	for i, w := range writes {
-		compared = append(compared, clientv3.Compare(clientv3.ModRevision(places[i]), "=", int64(entries[i].Revision)))
-		otherwise = append(otherwise, clientv3.OpGet(places[i], clientv3.WithKeysOnly()))
-		compared = e.appendSeen(compared, w.Seen)
+		appendCompared(r, clientv3.Compare(clientv3.ModRevision(places[i]), "=", int64(entries[i].Revision)))
+		r.Failure = append(r.Failure, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestRange{
+			RequestRange: &etcdserverpb.RangeRequest{Key: []byte(places[i]), KeysOnly: true}}})
+		e.appendSeen(r, w.Seen)
 		operation, err := e.operation(ctx, keys[i], places[i], w, current[i])
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
-		if w.Op != 0 {
-			operations = append(operations, operation)
-			if operations, err = e.appendMarks(ctx, operations, w.Marks); err != nil {
-				return nil, nil, nil, err
-			}
+		if w.Op == 0 {
+			continue
+		}
+		r.Success = append(r.Success, operation)
+		if err := e.appendMarks(ctx, r, w.Marks); err != nil {
+			return nil, err
 		}
 	}
-	return compared, operations, otherwise, nil
+	return r, nil
+}
+
+func appendCompared(r *etcdserverpb.TxnRequest, c clientv3.Cmp) {
+	r.Compare = append(r.Compare, (*etcdserverpb.Compare)(&c))
 }
 
 // stale are writes of values that are as they should be, and written or encrypted in another way than
@@ -224,7 +232,7 @@ func (e *Engine) stale(ctx context.Context, keys []string, entries []store.Entry
 }
 
 // changed reports whether a transaction failed because of its keys, not of its read set alone.
-func (e *Engine) changed(answer *clientv3.TxnResponse, before []store.Entry) bool {
+func (e *Engine) changed(answer *etcdserverpb.TxnResponse, before []store.Entry) bool {
 	for i, r := range answer.Responses {
 		var found uint64
 		if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
@@ -238,45 +246,48 @@ func (e *Engine) changed(answer *clientv3.TxnResponse, before []store.Entry) boo
 }
 
 // operation is the part of a transaction that performs a write.
-func (e *Engine) operation(ctx context.Context, key, place string, w store.Write, current *store.Entry) (op clientv3.Op, err error) {
+func (e *Engine) operation(ctx context.Context, key, place string, w store.Write, current *store.Entry) (*etcdserverpb.RequestOp, error) {
 	if err := store.CheckWrite(key, w, current); err != nil || w.Op == 0 {
-		return clientv3.Op{}, err
+		return nil, err
 	}
 	if w.Op == store.OpDelete {
-		return clientv3.OpDelete(place), nil
+		return &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestDeleteRange{
+			RequestDeleteRange: &etcdserverpb.DeleteRangeRequest{Key: []byte(place)}}}, nil
 	}
 	data, err := e.cfg.Form.Encode(key, w.Value)
 	if err != nil {
-		return op, err
+		return nil, err
 	}
 	e.own.begin(place, data, w.Value)
-	var options []clientv3.OpOption
+	var id clientv3.LeaseID
 	if e.cfg.Lives != nil {
 		if life := e.cfg.Lives(key); life > 0 {
-			id, err := e.lease(ctx, life)
-			if err != nil {
-				return op, err
+			if id, err = e.lease(ctx, life); err != nil {
+				return nil, err
 			}
-			options = append(options, clientv3.WithLease(id))
 		}
 	}
-	return clientv3.OpPut(place, string(data), options...), nil
+	return put(place, data, id), nil
+}
+
+// put is the operation that writes a value with a lease; 0 for none.
+func put(place string, data []byte, lease clientv3.LeaseID) *etcdserverpb.RequestOp {
+	return &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{
+		RequestPut: &etcdserverpb.PutRequest{Key: []byte(place), Value: data, Lease: int64(lease)}}}
 }
 
 // appendSeen adds the comparisons of a read set.
-func (e *Engine) appendSeen(compared []clientv3.Cmp, seen []store.Seen) []clientv3.Cmp {
-	for _, s := range seen {
-		if s.Mark {
-			compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.markPlace(s.Key)), "<", int64(s.Revision)+1))
-			continue
+func (e *Engine) appendSeen(r *etcdserverpb.TxnRequest, all []store.Seen) {
+	for _, s := range all {
+		switch {
+		case s.Mark:
+			appendCompared(r, clientv3.Compare(clientv3.ModRevision(e.markPlace(s.Key)), "<", int64(s.Revision)+1))
+		case s.Collection:
+			appendCompared(r, clientv3.Compare(clientv3.CreateRevision(e.place(s.Key)).WithPrefix(), "<", int64(s.Revision)+1))
+		default:
+			appendCompared(r, clientv3.Compare(clientv3.ModRevision(e.place(s.Key)), "=", int64(s.Revision)))
 		}
-		if s.Collection {
-			compared = append(compared, clientv3.Compare(clientv3.CreateRevision(e.place(s.Key)).WithPrefix(), "<", int64(s.Revision)+1))
-			continue
-		}
-		compared = append(compared, clientv3.Compare(clientv3.ModRevision(e.place(s.Key)), "=", int64(s.Revision)))
 	}
-	return compared
 }
 
 // markLife is the time for which etcd keeps a mark after its last write. It is longer than any decision
@@ -287,18 +298,18 @@ const markLife = 30 * time.Minute
 func (e *Engine) markPlace(mark string) string { return e.cfg.Prefix + "/capstan/marks/" + mark } // no key of the form
 
 // appendMarks adds the writes of marks to a transaction.
-func (e *Engine) appendMarks(ctx context.Context, operations []clientv3.Op, marks []string) ([]clientv3.Op, error) {
+func (e *Engine) appendMarks(ctx context.Context, r *etcdserverpb.TxnRequest, marks []string) error {
 	if len(marks) == 0 {
-		return operations, nil
+		return nil
 	}
 	id, err := e.lease(ctx, markLife)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, mark := range marks {
-		operations = append(operations, clientv3.OpPut(e.markPlace(mark), "", clientv3.WithLease(id)))
+		r.Success = append(r.Success, put(e.markPlace(mark), nil, id))
 	}
-	return operations, nil
+	return nil
 }
 
 // writing counts the transactions under way, so that Close can wait for them.

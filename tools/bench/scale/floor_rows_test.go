@@ -90,7 +90,7 @@ func (s *instance) bindRoles() {
 }
 
 // The costs of each row, in CPU time, as multiples of those of a floor: the least that a Go
-// server can do for it. Both servers take turns, in new stores in each round, and the ratios
+// server can do for it. Both servers are under the same load at once, in new stores in each round, and the ratios
 // in the middle are shown. ROUNDS, OPERATIONS, SETTINGS and ROWS bound it. PROFILES is a folder
 // for profiles of the server, which needs many operations: it gets one for each second of a row.
 func TestFloor(t *testing.T) {
@@ -100,12 +100,12 @@ func TestFloor(t *testing.T) {
 	n -= n % 100                     // whole numbers of objects for each selector
 	ratios := map[string][]float64{} // by setting and row
 	var names []string
-	for round := range rounds {
+	for range rounds {
 		for _, set := range settings {
 			if !chosen("SETTINGS", set.name) {
 				continue
 			}
-			set.run(t, n, round, func(name string) bool { return chosen("ROWS", name) }, func(row string, server, floor time.Duration) {
+			set.run(t, n, func(name string) bool { return chosen("ROWS", name) }, func(row string, server, floor time.Duration) {
 				if !slices.Contains(names, row) {
 					names = append(names, row)
 				}
@@ -165,7 +165,7 @@ func TestManyClients(t *testing.T) {
 }
 
 // run performs the rows on a server and a floor, and reports their costs.
-func (set setting) run(t *testing.T, n, round int, some func(string) bool, report func(row string, server, floor time.Duration)) {
+func (set setting) run(t *testing.T, n int, some func(string) bool, report func(row string, server, floor time.Duration)) {
 	dir := t.TempDir()
 	var flags []string
 	if set.flags != nil {
@@ -185,26 +185,19 @@ func (set setting) run(t *testing.T, n, round int, some func(string) bool, repor
 	server.send(http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", "application/json", `{"metadata":{"name":"measured"}}`)
 	k := set.prepare(server)
 	server.token = set.token
-	both := []*instance{server, floor}
-	if round%2 == 1 {
-		slices.Reverse(both)
-	}
-	inTurn := func(name string, turn func(s *instance) time.Duration) {
-		costs, beside := map[*instance]time.Duration{}, map[*instance]time.Duration{}
-		for _, s := range both {
-			before := s.etcdCPU()
-			profiled := func() {}
-			if s == server && some(name) {
-				profiled = s.profile(set.name + "-" + name)
-			}
-			costs[s] = turn(s)
-			profiled()
-			beside[s] = s.etcdCPU() - before
+	both := [2]*instance{server, floor}
+	measure := func(name string, cost func() [2]time.Duration) {
+		before := [2]time.Duration{server.etcdCPU(), floor.etcdCPU()}
+		profiled := func() {}
+		if some(name) {
+			profiled = server.profile(set.name + "-" + name)
 		}
+		costs := cost()
+		profiled()
 		if !t.Failed() && some(name) {
-			report(name, costs[server], costs[floor])
+			report(name, costs[0], costs[1])
 			if set.etcd {
-				t.Logf("%s %-22s CPU of etcd in all: %v, floor %v", set.name, name, beside[server].Round(time.Millisecond), beside[floor].Round(time.Millisecond))
+				t.Logf("%s %-22s CPU of etcd in all: %v, floor %v", set.name, name, (server.etcdCPU() - before[0]).Round(time.Millisecond), (floor.etcdCPU() - before[1]).Round(time.Millisecond))
 			}
 		}
 	}
@@ -226,7 +219,7 @@ func (set setting) run(t *testing.T, n, round int, some func(string) bool, repor
 		if _, err := r.send(floor, 0, size); err != nil {
 			t.Fatal(err)
 		}
-		inTurn(r.name, func(s *instance) time.Duration { return r.turn(t, s, size) })
+		measure(r.name, func() [2]time.Duration { return r.abreast(t, both, size) })
 	}
 	// A watch begins with the objects that are there, so the row needs that those of the others are deleted.
 	if k.name == "ConfigMap" && some("watch-fanout") && some("delete-configmap") {
@@ -235,7 +228,7 @@ func (set setting) run(t *testing.T, n, round int, some func(string) bool, repor
 				t.Fatal(err)
 			}
 		}
-		inTurn("watch-fanout", func(s *instance) time.Duration { return fanOut(t, s, "2300") })
+		measure("watch-fanout", func() [2]time.Duration { return [2]time.Duration{fanOut(t, server, "2300"), fanOut(t, floor, "2300")} })
 	}
 }
 
@@ -351,6 +344,33 @@ func (r row) turn(t *testing.T, s *instance, size string) time.Duration {
 	}
 	clients.Wait()
 	return (s.exactCPU() - begin) / time.Duration(r.count)
+}
+
+// abreast is the CPU time that each of two servers takes for an operation. Each client asks one and then the
+// other, so that both are under the same load in the same moments.
+func (r row) abreast(t *testing.T, both [2]*instance, size string) (costs [2]time.Duration) {
+	for i, s := range both {
+		costs[i] = -s.exactCPU()
+	}
+	var next atomic.Int64
+	var clients sync.WaitGroup
+	for range 2 * r.clients {
+		clients.Go(func() {
+			for i := int(next.Add(1)); i <= r.count; i = int(next.Add(1)) {
+				for turn := range both {
+					if _, err := r.send(both[(i+turn)%2], i, size); err != nil {
+						t.Error(err)
+						next.Store(int64(r.count))
+					}
+				}
+			}
+		})
+	}
+	clients.Wait()
+	for i, s := range both {
+		costs[i] = (costs[i] + s.exactCPU()) / time.Duration(r.count)
+	}
+	return costs
 }
 
 // fanOut is the CPU time of the server for each event that one of 100 watches gets, while
