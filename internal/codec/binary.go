@@ -282,7 +282,8 @@ func (b *BinaryCodec) writesZero(f *schema.Field) bool {
 }
 
 func (p *plan) emptyMessage() string {
-	return string(arrange(nil, p, make([]span, len(p.slots)), 0))
+	message, _ := arrange(nil, p, make([]span, len(p.slots)), 0, nil)
+	return string(message)
 }
 
 func withLength(message string) string {

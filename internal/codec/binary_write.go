@@ -33,12 +33,17 @@ func (b *BinaryCodec) Append(dst []byte, typ schema.Ref, json []byte) ([]byte, e
 	if end != len(json) && err == nil {
 		err = errSyntax
 	}
-	*w = writer{spans: w.spans[:0]}
-	writers.Put(w)
+	*w = writer{spans: w.spans[:0], order: w.order[:0]}
+	if cap(w.order) <= mostOrder {
+		writers.Put(w)
+	}
 	return dst, err
 }
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
+
+// mostOrder bounds the memory in bytes that a writer keeps for later calls.
+const mostOrder = 64 << 10
 
 // writer is one call of Append. Its methods append the value that begins at an offset in
 // json and return the offset after it, -1 on an error.
@@ -47,6 +52,7 @@ type writer struct {
 	json  []byte
 	err   error  // the reason for an offset of -1, unless it is the syntax
 	spans []span // a stack: one frame per object being put in order
+	order []byte // the members of one of them, while arrange copies them
 }
 
 // span is the position of a written member in dst; empty for an absent one.
@@ -142,29 +148,27 @@ func (w *writer) sortedObject(dst []byte, p *plan, ref schema.Ref, i int) ([]byt
 	if w.at(i) != '}' {
 		return dst, -1
 	}
-	dst = arrange(dst, p, w.spans[frame:], start)
+	dst, w.order = arrange(dst, p, w.spans[frame:], start, w.order[:0])
 	w.spans = w.spans[:frame]
 	return dst, i + 1
 }
 
 // arrange reorders the members written from start on by their slots, with zeros for
-// absent ones.
-func arrange(dst []byte, p *plan, spans []span, start int) []byte {
-	sorted := len(dst)
+// absent ones. It uses the memory of order, and returns it as long as it has grown.
+func arrange(dst []byte, p *plan, spans []span, start int, order []byte) (arranged, grown []byte) {
 	for at := range p.slots {
 		s := &p.slots[at]
 		switch sp := spans[at]; {
 		case sp.end > sp.start:
-			dst = append(dst, dst[sp.start:sp.end]...)
+			order = append(order, dst[sp.start:sp.end]...)
 		case s.embedded.size > 0:
-			dst = s.embedded.appendTo(dst)
-			dst = binary.AppendUvarint(dst, uint64(p.embeddedSize(spans, at)))
+			order = s.embedded.appendTo(order)
+			order = binary.AppendUvarint(order, uint64(p.embeddedSize(spans, at)))
 		case s.zero != "":
-			dst = append(dst, s.zero...)
+			order = append(order, s.zero...)
 		}
 	}
-	n := copy(dst[start:], dst[sorted:])
-	return dst[:start+n]
+	return append(dst[:start], order...), order
 }
 
 // embeddedSize is the size of the embedded message that begins at a slot.

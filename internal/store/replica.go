@@ -25,6 +25,21 @@ type Followed struct {
 	Delete   bool
 	// Value is the new value, or the final state of a deleted key.
 	Value Value
+	// Encoded is the new value with the revision, where somebody has made it already; Value is not used then.
+	Encoded *Encoded
+}
+
+// encoded is the value with its revision.
+func (f *Followed) encoded() Encoded {
+	if f.Encoded != nil {
+		return *f.Encoded
+	}
+	return Encode(f.Value, f.Revision)
+}
+
+// Entry is the entry that the change writes, of a key that is not deleted.
+func (f *Followed) Entry() Entry {
+	return Entry{Key: f.Key, Revision: f.Revision, Value: f.encoded().Value}
 }
 
 // Replicate stores and announces changes of the source, in the order of their revisions, which
@@ -134,9 +149,9 @@ func (e *Engine) newFollowed(f *Followed, current *Entry, place int) (p *pending
 	if p.seal, err = e.sealer(f.Key); err != nil {
 		return nil, err
 	}
-	var stored []byte
-	if stored, p.change.Entry.Value = encodeValue(f.Value, f.Revision); !p.short {
-		p.stored = stored
+	made := f.encoded()
+	if p.change.Entry.Value = made.Value; !p.short {
+		p.stored = made.stored
 	}
 	return p, nil
 }

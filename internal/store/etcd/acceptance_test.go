@@ -34,7 +34,7 @@ func (s *fromZero) entry(e store.Entry) store.Entry {
 	}
 	v, _ := raw{}.Last(e)
 	e.Revision -= s.base
-	e.Value = store.Splice(v, e.Revision)
+	e.Value = store.Encode(v, e.Revision).Value
 	return e
 }
 
@@ -124,7 +124,7 @@ func (s *fromZero) write(w store.Write) store.Write {
 func (s *fromZero) change(c *store.Change) *store.Change {
 	shown := &store.Change{Op: c.Op, Entry: s.entry(c.Entry), Prev: s.entry(c.Prev)}
 	if end, ok := s.ends.Load(fmt.Sprint(c.Entry.Key, "@", c.Prev.Revision)); ok && c.Op == store.OpDelete {
-		shown.Entry.Value = store.Splice(end.(store.Value), shown.Entry.Revision)
+		shown.Entry.Value = store.Encode(end.(store.Value), shown.Entry.Revision).Value
 	}
 	return shown
 }

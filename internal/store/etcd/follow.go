@@ -139,7 +139,8 @@ func (e *Engine) apply(events []*mvccpb.Event, gap bool) error {
 		var err error
 		note := store.Followed{Key: notes + key, Revision: f.Revision, Delete: true}
 		if !f.Delete {
-			if f.Value, err = values[i].value, values[i].err; e.waits(err) {
+			f.Value, f.Encoded = values[i].value, values[i].own
+			if err = values[i].err; e.waits(err) {
 				before := slices.IndexFunc(all, func(other store.Followed) bool { return other.Revision == f.Revision })
 				if before < 0 {
 					before = len(all)
@@ -179,7 +180,7 @@ func (e *Engine) last(key string, changes []store.Followed, n int) (v store.Valu
 	} else if f := &changes[n-1]; f.Delete {
 		err = store.ErrNotFound
 	} else {
-		entry = store.Entry{Key: key, Revision: f.Revision, Value: store.Splice(f.Value, f.Revision)}
+		entry = f.Entry()
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return v, false, nil

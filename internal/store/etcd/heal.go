@@ -158,6 +158,7 @@ func (e *Engine) touch(ctx context.Context, key string, revision uint64) (readab
 // decoded is a value of etcd, or why it cannot be read.
 type decoded struct {
 	value store.Value
+	own   *store.Encoded // instead of value, for what this server wrote
 	err   error
 }
 

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -12,18 +11,20 @@ import (
 )
 
 // ownWrites are the values of this server's transactions under way. When the watch shows the bytes of
-// one of them, its value need not be decoded.
+// one of them, its value need not be decoded, and the replica and the answer share it.
 //
 // Invariant: a value is only used under the lock, since its bytes belong to the transaction, which
-// takes it out before it ends.
+// takes it out before it ends. What the watch has shown is a copy with the revision.
 type ownWrites struct {
 	mu  sync.Mutex
-	all map[string]ownWrite // by place
+	all map[string]*ownWrite // by place
 }
 
 type ownWrite struct {
-	data  []byte // in etcd
-	value store.Value
+	data     []byte // in etcd
+	value    store.Value
+	revision uint64 // of shown; 0 before the watch has shown the write
+	shown    store.Encoded
 }
 
 // begin notes the value of a place. The lock of its key lets one transaction do that at a time.
@@ -31,9 +32,9 @@ func (o *ownWrites) begin(place string, data []byte, value store.Value) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.all == nil {
-		o.all = map[string]ownWrite{}
+		o.all = map[string]*ownWrite{}
 	}
-	o.all[place] = ownWrite{data, value}
+	o.all[place] = &ownWrite{data: data, value: value}
 }
 
 // end takes places out, those of a transaction that ends.
@@ -45,15 +46,27 @@ func (o *ownWrites) end(places []string) {
 	}
 }
 
-// value copies the value whose bytes the watch shows; ok is false for what others wrote.
-func (o *ownWrites) value(place, data []byte) (v store.Value, ok bool) {
+// shows is the value whose bytes the watch shows at a revision; nil for those that others wrote.
+func (o *ownWrites) shows(kv *mvccpb.KeyValue) *store.Encoded {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w, ok := o.all[string(place)]
-	if !ok || !bytes.Equal(w.data, data) {
-		return v, false
+	w := o.all[string(kv.Key)]
+	if w == nil || !bytes.Equal(w.data, kv.Value) {
+		return nil
 	}
-	return store.Value{Meta: slices.Clone(w.value.Meta), Body: slices.Clone(w.value.Body), RevisionAt: w.value.RevisionAt}, true
+	w.revision = uint64(kv.ModRevision)
+	w.shown = store.Encode(w.value, w.revision)
+	return &w.shown
+}
+
+// written is the value of a transaction that was made at a revision.
+func (o *ownWrites) written(place string, value store.Value, revision uint64) store.Value {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if w := o.all[place]; w != nil && w.revision == revision {
+		return w.shown.Value
+	}
+	return store.Encode(value, revision).Value
 }
 
 // decode makes the values of events; those of own writes need not be decoded.
@@ -64,18 +77,23 @@ func (e *Engine) decode(page []keyValue, events []*mvccpb.Event) []decoded {
 		if kv.key == "" || events[i].Type == mvccpb.DELETE {
 			continue
 		}
-		own, ok := e.own.value(kv.Key, kv.Value)
-		if !ok {
+		if all[i].own = e.own.shows(kv.KeyValue); all[i].own == nil {
 			others = append(others, i)
-			continue
-		}
-		all[i].value = own
-		if invariants.Enabled {
-			if v, err := e.cfg.Form.Decode(kv.key, kv.Value); err != nil || !e.cfg.Form.Equal(kv.key, own, v) {
-				invariants.Failf("%s was written as %q (%q) and is read as %q (%q), %v", kv.key, own.Body, own.Meta, v.Body, v.Meta, err)
-			}
+		} else if invariants.Enabled {
+			e.checkOwn(kv, all[i].own)
 		}
 	}
 	decodeEach(all, others, func(i int) (store.Value, error) { return e.cfg.Form.Decode(page[i].key, page[i].Value) })
 	return all
+}
+
+// checkOwn compares the value of an own write with the one that its bytes in etcd give.
+func (e *Engine) checkOwn(kv keyValue, own *store.Encoded) {
+	v, err := e.cfg.Form.Decode(kv.key, kv.Value)
+	if err == nil {
+		v = store.Encode(v, uint64(kv.ModRevision)).Value
+	}
+	if err != nil || !e.cfg.Form.Equal(kv.key, own.Value, v) {
+		invariants.Failf("%s was written as %q (%q) and is read as %q (%q), %v", kv.key, own.Value.Body, own.Value.Meta, v.Body, v.Meta, err)
+	}
 }

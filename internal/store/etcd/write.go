@@ -30,7 +30,11 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *store.
 
 // UpdateAll implements store.Transactions. All writes have one revision.
 func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current []*store.Entry) ([]store.Write, error)) ([]store.Entry, error) {
-	for _, key := range slices.Sorted(slices.Values(keys)) {
+	ordered := keys
+	if len(keys) > 1 {
+		ordered = slices.Sorted(slices.Values(keys))
+	}
+	for _, key := range ordered {
 		if err := store.CheckKey(key); err != nil {
 			return nil, err
 		}
@@ -135,7 +139,7 @@ func (e *Engine) commit(ctx context.Context, keys []string, current []*store.Ent
 	for i, w := range writes {
 		if w.Op != 0 {
 			entries[i] = store.Entry{Key: keys[i], Revision: uint64(answer.Header.Revision)}
-			entries[i].Value = store.Splice(w.Value, entries[i].Revision)
+			entries[i].Value = e.own.written(places[i], w.Value, entries[i].Revision)
 		}
 	}
 	return entries, false, nil
