@@ -39,8 +39,11 @@ func (e *Engine) writeTimeout() time.Duration {
 	return e.cfg.Timeout
 }
 
-// overdue has the members looked at unless the function that it returns is called soon.
+// overdue has the members looked at, where there are several, unless the function that it returns is called soon.
 func (e *Engine) overdue() (stop func()) {
+	if !e.several() {
+		return func() {}
+	}
 	timer := time.AfterFunc(soon, e.suspect)
 	return func() { timer.Stop() }
 }

@@ -64,9 +64,12 @@ func (n *newest) join(ask func() (uint64, error)) *question {
 	return n.next
 }
 
-// sharedPause is the least time from one question to the next when several reads shared the first one. Many
-// reads at once have more of them share a question, at the price of this time; a lone client never waits for it.
-const sharedPause = time.Millisecond
+// sharedPause is the time from one question to the next for each read that shared the first one, at most longestShared.
+// So the more reads come at once, the more of them share a question; a lone client never waits for others.
+const (
+	sharedPause   = 200 * time.Microsecond
+	longestShared = 2 * time.Millisecond
+)
 
 // askAll asks one question after the other, as long as reads wait for some.
 func (n *newest) askAll(ask func() (uint64, error)) {
@@ -83,7 +86,7 @@ func (n *newest) askAll(ask func() (uint64, error)) {
 		q.revision, q.err = ask()
 		close(q.answered)
 		if q.reads > 1 {
-			time.Sleep(time.Until(begin.Add(sharedPause)))
+			time.Sleep(time.Until(begin.Add(min(time.Duration(q.reads)*sharedPause, longestShared))))
 		}
 	}
 }
