@@ -69,7 +69,7 @@ func (s *stream) read(ctx context.Context) error {
 	for {
 		r, err := s.rpc.Recv()
 		if err != nil {
-			return rpctypes.Error(err)
+			return fmt.Errorf("etcd: the watch has ended: %w", rpctypes.Error(err))
 		}
 		s.heard.Add(1)
 		switch {
