@@ -78,6 +78,9 @@ func (c Config) Validate() error {
 	if c.History != 0 && c.History < minHistory {
 		errs = append(errs, fmt.Errorf("store: History is %s; it must be at least %s, or 0 for the default", c.History, minHistory))
 	}
+	if c.FlushInterval < 0 {
+		errs = append(errs, fmt.Errorf("store: FlushInterval is %s; it must be positive, or 0 for the default", c.FlushInterval))
+	}
 	if c.CacheBytes != 0 && c.CacheBytes < minCache {
 		errs = append(errs, fmt.Errorf("store: CacheBytes is %d; it must be at least %d, or 0 for the default", c.CacheBytes, minCache))
 	}

@@ -258,7 +258,7 @@ func TestLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last, err := form.Last(store.Entry{Key: r.Key, Revision: 1234, Value: store.Splice(v, 1234)})
+		last, err := form.Last(store.Entry{Key: r.Key, Revision: 1234, Value: store.Encode(v, 1234).Value})
 		if err != nil || last.RevisionAt != v.RevisionAt || !bytes.Equal(last.Body, v.Body) || !bytes.Equal(last.Meta, v.Meta) {
 			t.Errorf("the last value is\n%+v %v\nand was\n%+v", last, err, v)
 		}
