@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -102,6 +103,10 @@ const (
 	writeTimeout     = 2500 * time.Millisecond // where etcd has several members
 )
 
+// reconnect has a lost connection tried again in pauses of at most longestPause; those of gRPC's default grow to two minutes.
+var reconnect = grpc.ConnectParams{MinConnectTimeout: dialTimeout,
+	Backoff: backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestPause}}
+
 // The bytes that etcd may send ahead in one answer, or watch, and in all of a connection. With windows that
 // fit themselves to the network, gRPC would send a ping for most of the messages that it receives.
 const (
@@ -168,7 +173,7 @@ func connect(cfg Config) (*Engine, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: cfg.Endpoints, TLS: cfg.TLS, DialTimeout: dialTimeout,
 		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveTimeout, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connectionWindow),
-			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(messageCodec{}))}})
+			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(messageCodec{})), grpc.WithConnectParams(reconnect)}})
 	if err != nil {
 		return nil, fmt.Errorf("etcd: the URLs of its members are wrong: %w", err)
 	}
