@@ -32,7 +32,7 @@ func TestOutage(t *testing.T) {
 		}
 	}()
 	way.turn("http://" + nobody.Addr().String())
-	eventually(t, "twelve tries to connect", func() bool { return tries.Load() >= 12 })
+	eventually(t, "nine tries to connect", func() bool { return tries.Load() >= 9 })
 	if e.Healthy() == nil {
 		t.Error("a server without etcd is healthy")
 	}
