@@ -57,8 +57,7 @@ type Engine struct {
 	given     handedOut          // used by builds with the tag invariants only
 	stop      context.CancelFunc // ends the background goroutine
 	stopped   chan struct{}      // closed when it has ended
-	reclaims  sync.WaitGroup     // at most one reclaim, see there
-	flushes   sync.WaitGroup     // keepFlushed of a replica
+	chores    sync.WaitGroup     // at most one reclaim, see there, and keepFlushed of a replica
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -267,8 +266,7 @@ func (e *Engine) Close() error {
 func (e *Engine) close() error {
 	e.stop()
 	<-e.stopped
-	e.reclaims.Wait()
-	e.flushes.Wait()
+	e.chores.Wait()
 	e.publisher.close()
 	e.gate.close()
 	if invariants.Enabled {

@@ -126,7 +126,7 @@ func open(cfg Config) (*Engine, error) {
 	} else {
 		go e.keepHistory(ctx)
 		if cfg.Replica {
-			e.flushes.Go(func() { e.keepFlushed(ctx) })
+			e.chores.Go(func() { e.keepFlushed(ctx) })
 		}
 	}
 	compactions.start()

@@ -200,7 +200,7 @@ func (e *Engine) reclaim(ctx context.Context) {
 		t.reclaiming.Store(false)
 		return
 	}
-	e.reclaims.Go(func() {
+	e.chores.Go(func() {
 		defer t.reclaiming.Store(false)
 		compacting, cancel := context.WithTimeout(ctx, reclaimTime)
 		defer cancel()

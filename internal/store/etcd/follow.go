@@ -80,7 +80,7 @@ func (e *Engine) watch(ctx context.Context) error {
 		if err != nil {
 			return cmp.Or(context.Cause(ctx), err)
 		}
-		if shown.created && e.health.awaitsKey() {
+		if shown.revision == 0 && e.health.awaitsKey() {
 			continue // at the value at which the last watch ended
 		}
 		if err := e.apply(shown.events, false); err != nil {

@@ -19,8 +19,7 @@ type stream struct {
 	rpc     etcdserverpb.Watch_WatchClient
 	heard   atomic.Int64 // the number of messages
 	arrived chan *etcdserverpb.WatchResponse
-	ended   chan struct{} // closed when the watch has ended
-	err     error         // why it has; set before
+	err     error // why the watch has ended; it is set before arrived is closed
 }
 
 // arrivedMost is the number of messages that wait for the replica, and changesTogether the number of
@@ -32,9 +31,8 @@ const (
 
 // progress is the part of a watch that has come since the last time.
 type progress struct {
-	created  bool            // the watch has begun, and has shown nothing else
 	events   []*mvccpb.Event // all of their revisions
-	revision uint64          // everything up to here has been shown; 0 for a watch that has just begun
+	revision uint64          // everything up to here has been shown; 0 for a watch that has only begun
 }
 
 // openStream begins a watch at a revision. The watch ends with ctx, which has to end.
@@ -49,18 +47,19 @@ func (e *Engine) openStream(ctx context.Context, from uint64) (*stream, error) {
 	}}}); err != nil {
 		return nil, rpctypes.Error(err)
 	}
-	return newStream(ctx, rpc), nil
+	s := newStream(rpc)
+	go s.run(ctx)
+	return s, nil
 }
 
-// newStream reads a watch that ends with ctx.
-func newStream(ctx context.Context, rpc etcdserverpb.Watch_WatchClient) *stream {
-	s := &stream{rpc: rpc, arrived: make(chan *etcdserverpb.WatchResponse, arrivedMost), ended: make(chan struct{})}
-	go func() {
-		s.err = s.read(ctx)
-		close(s.ended)
-		close(s.arrived)
-	}()
-	return s
+func newStream(rpc etcdserverpb.Watch_WatchClient) *stream {
+	return &stream{rpc: rpc, arrived: make(chan *etcdserverpb.WatchResponse, arrivedMost)}
+}
+
+// run reads the watch to its end, which is that of ctx at the latest.
+func (s *stream) run(ctx context.Context) {
+	s.err = s.read(ctx)
+	close(s.arrived)
 }
 
 // read reads messages until the watch ends. The fragments of a message become one.
@@ -103,7 +102,6 @@ func (s *stream) next() (p progress, err error) {
 	if !ok {
 		return p, s.err
 	}
-	p.created = r.Created
 	for p.add(r); len(p.events) < changesTogether; p.add(r) {
 		select {
 		case r, ok = <-s.arrived:
@@ -121,9 +119,9 @@ func (p *progress) add(r *etcdserverpb.WatchResponse) {
 	switch n := len(r.Events); {
 	case r.Created: // etcd's revision is later than what the watch has shown
 	case n == 0:
-		p.created, p.revision = false, uint64(r.Header.Revision)
+		p.revision = uint64(r.Header.Revision)
 	default:
-		p.created, p.revision = false, uint64(r.Events[n-1].Kv.ModRevision)
+		p.revision = uint64(r.Events[n-1].Kv.ModRevision)
 		p.events = append(p.events, r.Events...)
 	}
 }

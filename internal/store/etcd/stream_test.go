@@ -63,8 +63,8 @@ func TestStream(t *testing.T) {
 		{"refused", []*etcdserverpb.WatchResponse{refused}, nil, "permission denied"},
 		{"compacted", []*etcdserverpb.WatchResponse{begun, compacted}, []string{"created"}, errCompacted.Error()},
 	} {
-		s := newStream(t.Context(), &spoken{messages: c.messages})
-		<-s.ended
+		s := newStream(&spoken{messages: c.messages})
+		s.run(t.Context())
 		var shown []string
 		var err error
 		for err == nil {
@@ -73,7 +73,7 @@ func TestStream(t *testing.T) {
 				break
 			}
 			text := "created"
-			if !p.created {
+			if p.revision != 0 {
 				text = ""
 				for _, event := range p.events {
 					text += string(event.Kv.Key) + " "
@@ -95,16 +95,20 @@ func TestStreamIsBounded(t *testing.T) {
 		messages = append(messages, at(int64(i+1), "a"))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s := newStream(ctx, &spoken{messages: messages})
+	s, ended := newStream(&spoken{messages: messages}), make(chan struct{})
+	go func() {
+		s.run(ctx)
+		close(ended)
+	}()
 	for len(s.arrived) < arrivedMost {
 		select {
-		case <-s.ended:
+		case <-ended:
 			t.Fatal("the watch has ended")
 		default:
 		}
 	}
 	cancel()
-	<-s.ended
+	<-ended
 	if n := s.heard.Load(); n > arrivedMost+1 {
 		t.Errorf("%d messages were read, %d have a place", n, arrivedMost)
 	}

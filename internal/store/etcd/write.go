@@ -30,11 +30,7 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *store.
 
 // UpdateAll implements store.Transactions. All writes have one revision.
 func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current []*store.Entry) ([]store.Write, error)) ([]store.Entry, error) {
-	ordered := keys
-	if len(keys) > 1 {
-		ordered = slices.Sorted(slices.Values(keys))
-	}
-	for _, key := range ordered {
+	for _, key := range slices.Sorted(slices.Values(keys)) {
 		if err := store.CheckKey(key); err != nil {
 			return nil, err
 		}

@@ -185,8 +185,8 @@ func (set setting) run(t *testing.T, n int, some func(string) bool, report func(
 	server.send(http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", "application/json", `{"metadata":{"name":"measured"}}`)
 	k := set.prepare(server)
 	server.token = set.token
-	both := [2]*instance{server, floor}
-	measure := func(name string, cost func() [2]time.Duration) {
+	both := []*instance{server, floor}
+	measure := func(name string, cost func() []time.Duration) {
 		before := [2]time.Duration{server.etcdCPU(), floor.etcdCPU()}
 		profiled := func() {}
 		if some(name) {
@@ -219,7 +219,7 @@ func (set setting) run(t *testing.T, n int, some func(string) bool, report func(
 		if _, err := r.send(floor, 0, size); err != nil {
 			t.Fatal(err)
 		}
-		measure(r.name, func() [2]time.Duration { return r.abreast(t, both, size) })
+		measure(r.name, func() []time.Duration { return r.abreast(t, size, both...) })
 	}
 	// A watch begins with the objects that are there, so the row needs that those of the others are deleted.
 	if k.name == "ConfigMap" && some("watch-fanout") && some("delete-configmap") {
@@ -228,7 +228,7 @@ func (set setting) run(t *testing.T, n int, some func(string) bool, report func(
 				t.Fatal(err)
 			}
 		}
-		measure("watch-fanout", func() [2]time.Duration { return [2]time.Duration{fanOut(t, server, "2300"), fanOut(t, floor, "2300")} })
+		measure("watch-fanout", func() []time.Duration { return []time.Duration{fanOut(t, server, "2300"), fanOut(t, floor, "2300")} })
 	}
 }
 
@@ -329,36 +329,23 @@ func (s *instance) pages(path, size string, until time.Time) (total int, err err
 
 // turn performs a row once and returns the CPU time of the server for each operation.
 func (r row) turn(t *testing.T, s *instance, size string) time.Duration {
-	begin := s.exactCPU()
-	var next atomic.Int64
-	var clients sync.WaitGroup
-	for range r.clients {
-		clients.Go(func() {
-			for i := int(next.Add(1)); i <= r.count; i = int(next.Add(1)) {
-				if _, err := r.send(s, i, size); err != nil {
-					t.Error(err)
-					next.Store(int64(r.count))
-				}
-			}
-		})
-	}
-	clients.Wait()
-	return (s.exactCPU() - begin) / time.Duration(r.count)
+	return r.abreast(t, size, s)[0]
 }
 
-// abreast is the CPU time that each of two servers takes for an operation. Each client asks one and then the
-// other, so that both are under the same load in the same moments.
-func (r row) abreast(t *testing.T, both [2]*instance, size string) (costs [2]time.Duration) {
-	for i, s := range both {
+// abreast performs a row once on each of some servers, and returns the CPU time of each for an operation. Each
+// client asks one after the other, so that all are under the same load in the same moments.
+func (r row) abreast(t *testing.T, size string, servers ...*instance) []time.Duration {
+	costs := make([]time.Duration, len(servers))
+	for i, s := range servers {
 		costs[i] = -s.exactCPU()
 	}
 	var next atomic.Int64
 	var clients sync.WaitGroup
-	for range 2 * r.clients {
+	for range len(servers) * r.clients {
 		clients.Go(func() {
 			for i := int(next.Add(1)); i <= r.count; i = int(next.Add(1)) {
-				for turn := range both {
-					if _, err := r.send(both[(i+turn)%2], i, size); err != nil {
+				for turn := range servers {
+					if _, err := r.send(servers[(i+turn)%len(servers)], i, size); err != nil {
 						t.Error(err)
 						next.Store(int64(r.count))
 					}
@@ -367,7 +354,7 @@ func (r row) abreast(t *testing.T, both [2]*instance, size string) (costs [2]tim
 		})
 	}
 	clients.Wait()
-	for i, s := range both {
+	for i, s := range servers {
 		costs[i] = (costs[i] + s.exactCPU()) / time.Duration(r.count)
 	}
 	return costs
