@@ -208,7 +208,7 @@ race: ## Run the tests of the concurrent packages with the race detector (needs 
 
 # Code that no program of ours calls, only other programs, tests or processors; and the engine on etcd, which one of two
 # programs opens.
-CALLED := ^\(action\|client\|internal/balancer\|internal/kmstest\|internal/grpctest\|internal/signertest\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/converttest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/splice.go\|^server/login.go\|^server/command/tree.go
+CALLED := ^\(action\|client\|internal/balancer\|internal/kmstest\|internal/grpctest\|internal/signertest\|internal/docpage\|internal/etcdtest\|internal/store/etcd\|kit\|object\|server/builtin\|server/manual\|value\|internal/authztest\|internal/converttest\|internal/history\|internal/storetest\|internal/measured\|internal/streamtest\|server/internal/harness\|server/servertest\)/\|^internal/document/classify.go\|^internal/document/format.go\|^internal/api/endpoint.go\|^internal/store/encoded.go\|^server/login.go\|^server/command/tree.go
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules

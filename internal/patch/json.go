@@ -93,6 +93,11 @@ func (t *target) apply(o operation) error {
 		return errNoPath
 	}
 	switch o.op {
+	case "copy": // parts of the value on the path have their members in the order of their names by now
+		var err error
+		if value, err = t.copy(value); err != nil {
+			return fmt.Errorf("from %s: %w", o.from, err)
+		}
 	case "remove":
 		return t.remove(in, token)
 	case "replace":
@@ -144,7 +149,7 @@ func (t *target) applyWhole(o operation) error {
 	return errors.New("the whole object can only be replaced and tested")
 }
 
-// take returns the value that an operation copies or moves.
+// take returns the value that an operation copies, null for a missing one, or moves.
 func (t *target) take(o operation) (*node, error) {
 	in, token := t.root.find(o.from)
 	if in == nil {
@@ -157,7 +162,11 @@ func (t *target) take(o operation) (*node, error) {
 	if o.op == "move" {
 		return value, t.remove(in, token)
 	}
-	value = orNull(value)
+	return orNull(value), nil
+}
+
+// copy returns a copy of a value. Errors: the copies of the patch are too large.
+func (t *target) copy(value *node) (*node, error) {
 	if t.steps += 8 * value.parts(); t.steps > maxSteps {
 		return nil, errTooMuch
 	}

@@ -177,6 +177,23 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestJSONOrder: the members of an object are in the order of their names where a path led into
+// the object, and else as they were. Warnings about unknown fields have that order.
+func TestJSONOrder(t *testing.T) {
+	for _, test := range []struct{ patch, want string }{
+		{`[]`, `{"z":{"y":1,"b":{"d":1,"c":1}},"a":0}`},
+		{`[{"op":"remove","path":"/a"}]`, `{"z":{"y":1,"b":{"d":1,"c":1}}}`},
+		{`[{"op":"test","path":"/z/y","value":1}]`, `{"a":0,"z":{"b":{"d":1,"c":1},"y":1}}`},
+		{`[{"op":"copy","from":"/z","path":"/c"}]`, `{"a":0,"c":{"y":1,"b":{"d":1,"c":1}},"z":{"y":1,"b":{"d":1,"c":1}}}`},
+		{`[{"op":"copy","from":"/z","path":"/z/c"}]`, `{"a":0,"z":{"b":{"d":1,"c":1},"c":{"b":{"d":1,"c":1},"y":1},"y":1}}`},
+	} {
+		got, err := JSON([]byte(`{"z":{"y":1,"b":{"d":1,"c":1}},"a":0}`), []byte(test.patch), document.Limits{}, nil)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s, %v, want %s", test.patch, got, err, test.want)
+		}
+	}
+}
+
 func TestJSONErrors(t *testing.T) {
 	for patch, text := range map[string]string{
 		`[{"op":"test","path":"/data/k","value":"x"}]`:                          "/data/k",
