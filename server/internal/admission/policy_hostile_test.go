@@ -94,6 +94,7 @@ func TestHostilePolicies(t *testing.T) {
 	for _, c := range hostilePolicies {
 		t.Run(c.name, func(t *testing.T) {
 			h := harness.Start(t, harness.EvaluatedOnce)
+			h.HTTP.Timeout = 2 * mostTime
 			policyFor(h, "hostile.example.com", c.spec, `"validationActions":["Deny"]`)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -148,7 +149,7 @@ func TestHostilePolicyEnds(t *testing.T) {
 	<-left
 	begun = time.Now()
 	await("0")
-	ends("a request whose client has left", 3*time.Second)
+	ends("a request whose client has left", 8*time.Second)
 
 	last := h.Begin(context.Background(), "POST", harness.ConfigMaps, strings.NewReader(body))
 	await("1")
@@ -158,7 +159,7 @@ func TestHostilePolicyEnds(t *testing.T) {
 	<-last
 	ends("a request whose policies are gone", mostTime)
 	h.Post(harness.ConfigMaps, largeMap("n")).Expect(t, http.StatusCreated, "")
-	ends("a request without policies", 3*time.Second)
+	ends("a request without policies", 8*time.Second)
 
 	policyFor(h, "again.example.com", `"validations":[`+harness.Entries(60, `{"expression":"`+looped+`"}`, "")+`]`, `"validationActions":["Warn"]`)
 	broken := h.Begin(context.Background(), "POST", harness.ConfigMaps, strings.NewReader(largeMap("o")))
