@@ -15,6 +15,7 @@ type phase struct {
 	Name     string        `json:"name"`
 	Wall     time.Duration `json:"wall"`
 	CPU      time.Duration `json:"cpu"`
+	Etcd     time.Duration `json:"etcd"` // the part of CPU that is etcd's
 	Peak     int64         `json:"peak"` // bytes of resident memory since the start
 	Requests float64       `json:"requests"`
 	Latency  latencies     `json:"latency"`
@@ -58,8 +59,8 @@ func (c *cluster) live(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 		m.Phases, requests = append(m.Phases, p), append(requests, counts...)
-		fmt.Printf("%-12s %-15s wall %6.1f s  CPU %6.2f s  %6.0f requests  peak %5d MiB\n",
-			c.inside, p.Name, p.Wall.Seconds(), p.CPU.Seconds(), p.Requests, p.Peak>>20)
+		fmt.Printf("%-12s %-15s wall %6.1f s  CPU %6.2f s (etcd %5.2f)  %6.0f requests  peak %5d MiB\n",
+			c.inside, p.Name, p.Wall.Seconds(), p.CPU.Seconds(), p.Etcd.Seconds(), p.Requests, p.Peak>>20)
 	}
 	if err := writeCounts(filepath.Join(c.dir, "requests.md"), requests); err != nil {
 		return err
@@ -81,11 +82,14 @@ func (c *cluster) spend(ctx context.Context, name string, do func(context.Contex
 		return p, nil, err
 	}
 	ended := c.beginProfile(ctx, name)
-	cpu, began := c.cpu(), time.Now()
+	cpu, etcd := c.cpu()
+	began := time.Now()
 	if err := do(ctx); err != nil {
 		return p, nil, err
 	}
-	p = phase{Name: name, Wall: time.Since(began), CPU: c.cpu() - cpu, Peak: c.peak()}
+	p = phase{Name: name, Wall: time.Since(began), Peak: c.peak()}
+	p.CPU, p.Etcd = c.cpu()
+	p.CPU, p.Etcd = p.CPU-cpu, p.Etcd-etcd
 	spent, err := ended()
 	if err != nil {
 		return p, nil, err

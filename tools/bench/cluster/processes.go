@@ -29,7 +29,7 @@ type cluster struct {
 	*settings
 	dir     string
 	client  *client
-	servers []*exec.Cmd // the API server, and its etcd
+	servers []*exec.Cmd // the API server, after its etcd if there is one
 	others  []*exec.Cmd
 }
 
@@ -170,10 +170,15 @@ func (c *cluster) stop() {
 	}
 }
 
-// cpu is the time of the CPU that the server's processes have used.
-func (c *cluster) cpu() time.Duration {
+// cpu is the time of the CPU that the server's processes have used, and the part of it that etcd has used.
+func (c *cluster) cpu() (all, etcd time.Duration) {
+	etcd = cpuOf(c.servers[:len(c.servers)-1])
+	return etcd + cpuOf(c.servers[len(c.servers)-1:]), etcd
+}
+
+func cpuOf(processes []*exec.Cmd) time.Duration {
 	var ticks int64
-	for _, p := range c.servers {
+	for _, p := range processes {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Process.Pid))
 		if err != nil {
 			continue

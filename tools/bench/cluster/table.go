@@ -26,7 +26,7 @@ func tableOf(s *settings, all []measured) string {
 		fmt.Fprintf(&b, "\n| %s |", first.Name)
 		for i, m := range all {
 			p := m.Phases[row]
-			fmt.Fprintf(&b, " %.2f s, %.1f s |", p.CPU.Seconds(), p.Wall.Seconds())
+			fmt.Fprintf(&b, " %.2f s%s, %.1f s |", p.CPU.Seconds(), etcdOf(p), p.Wall.Seconds())
 			if i > 0 {
 				fmt.Fprintf(&b, " %.1f |", p.CPU.Seconds()/max(first.CPU.Seconds(), 0.01))
 			}
@@ -42,6 +42,14 @@ func tableOf(s *settings, all []measured) string {
 	}
 	b.WriteString("\n\n" + latencyTable(all))
 	return b.String()
+}
+
+// etcdOf is the part of etcd, if there is one.
+func etcdOf(p phase) string {
+	if p.Etcd == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (etcd %.2f)", p.Etcd.Seconds())
 }
 
 // latencyTable has the latencies of the rollover.
