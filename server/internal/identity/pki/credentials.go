@@ -289,7 +289,7 @@ func MachineAddresses() []string {
 
 // writePrivate writes a file that only its owner may read, completely or not at all. It
 // makes missing directories. It overwrites the rest of a killed process's write, so only
-// one process may write at a time, which the lock of the store ensures.
+// one process may write a file at a time, which a lock of the directory or of the store ensures.
 func writePrivate(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -47,6 +47,14 @@ type keyPair struct {
 // authority returns an authority of the directory, with that common name. A missing or
 // expiring one is made anew; an unreadable one is an error, because clients may trust it.
 func (d certDir) authority(name, subject string) (*keyPair, error) {
+	if p, err := d.read(name); err == nil && d.lasts(p.cert) {
+		return p, nil
+	}
+	held, err := d.lock()
+	if err != nil {
+		return nil, fmt.Errorf("own certificate authority %s: %w", name, err)
+	}
+	defer func() { _ = held.Close() }()
 	p, err := d.read(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("own certificate authority %s: %w; restore the files from a backup, or remove both and a new authority is made (clients then need the new kubeconfig)", name, err)
@@ -66,8 +74,22 @@ func (d certDir) authority(name, subject string) (*keyPair, error) {
 // issued returns the certificate with that name, signed by ca. It is made anew when it is
 // missing, expiring, damaged, of another authority, or not as requested.
 func (d certDir) issued(name string, ca *keyPair, request *x509.Certificate) (*keyPair, error) {
-	p, err := d.read(name)
-	if err == nil && d.lasts(p.cert) && p.cert.CheckSignatureFrom(ca.cert) == nil && satisfies(p.cert, request) {
+	asRequested := func() *keyPair {
+		p, err := d.read(name)
+		if err != nil || !d.lasts(p.cert) || p.cert.CheckSignatureFrom(ca.cert) != nil || !satisfies(p.cert, request) {
+			return nil
+		}
+		return p
+	}
+	if p := asRequested(); p != nil {
+		return p, nil
+	}
+	held, err := d.lock()
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s: %w", name, err)
+	}
+	defer func() { _ = held.Close() }()
+	if p := asRequested(); p != nil {
 		return p, nil
 	}
 	request.NotAfter = d.now.Add(issuedLife)
@@ -123,13 +145,12 @@ func servingRequest(names []string) *x509.Certificate {
 }
 
 // make makes a key and a certificate for it, signed by ca (nil: by itself), and keeps
-// both. The key is written first: a certificate without its key would be taken for a
+// both, under the lock. The key is written first: a certificate without its key would be taken for a
 // damaged authority after a crash.
 func (d certDir) make(name string, ca *keyPair, template *x509.Certificate) (*keyPair, error) {
 	p, err := sign(ca, template, d.now)
 	if err == nil && d.path != "" {
-		err = errors.Join(os.MkdirAll(d.path, 0o700), writePrivate(d.file(name+".key"), p.keyPEM))
-		if err == nil {
+		if err = writePrivate(d.file(name+".key"), p.keyPEM); err == nil {
 			err = writePrivate(d.file(name+".crt"), p.pem)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,8 +61,62 @@ func TestCredentialsAreKept(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "pki")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("pki: %v, %v", info, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "pki", ".*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "pki", ".*.new")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestCredentialsOfServersThatStartTogether: servers of one directory have one authority and one key for tokens, also
+// when they start in the same moment: with a new directory, and with an authority that ends.
+func TestCredentialsOfServersThatStartTogether(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	for _, at := range []time.Time{now, now.Add(authorityLife)} {
+		const servers = 8
+		var all sync.WaitGroup
+		made, tokens := make([]*Credentials, servers), make([][]byte, servers)
+		for i := range servers {
+			all.Go(func() {
+				c, err := sourceAt(dir, at), error(nil)
+				if made[i], err = loadCredentials(c); err != nil {
+					t.Error(err)
+					return
+				}
+				if tokens[i], err = (&Keyring{source: *c}).ownSigningKey(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if t.Failed() {
+			return
+		}
+		for i := range servers {
+			if diff := cmp.Diff(pems(made[0]), pems(made[i])); diff != "" || !bytes.Equal(tokens[0], tokens[i]) {
+				t.Fatalf("servers have made different certificates or keys: %s", diff)
+			}
+		}
+		if diff := cmp.Diff(pems(made[0]), pems(load(t, sourceAt(dir, at)))); diff != "" {
+			t.Errorf("the directory has others than the servers: %s", diff)
+		}
+	}
+}
+
+// TestCredentialsWait: a server waits for another that has locked the directory. One that has nothing to make does not.
+func TestCredentialsWait(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	first := load(t, sourceAt(dir, now))
+	held, err := certDir{path: filepath.Join(dir, "pki")}.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(pems(first), pems(load(t, sourceAt(dir, now)))); diff != "" {
+		t.Errorf("made anew though nothing has changed: %s", diff)
+	}
+	remove(t, filepath.Join(dir, "pki"), "admin.crt")
+	begun := time.Now()
+	time.AfterFunc(50*time.Millisecond, func() { _ = held.Close() })
+	if load(t, sourceAt(dir, now)); time.Since(begun) < 50*time.Millisecond {
+		t.Error("a certificate was made in a directory that another server had locked")
 	}
 }
 

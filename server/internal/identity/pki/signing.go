@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -34,15 +33,32 @@ func (k *Keyring) SigningKeys() (requested, secrets []byte, err error) {
 	return requested, secrets, err
 }
 
-// ownSigningKey is the key that the server makes for itself.
+// ownSigningKey is the key that the server makes for itself, or that another server of its directory has made.
 func (k *Keyring) ownSigningKey() ([]byte, error) {
-	c := &k.source
-	path := filepath.Join(c.CertDir, "sa.key")
-	if c.CertDir != "" {
-		if key, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
-			return key, err
-		}
+	dir := certDir{path: k.source.CertDir}
+	if dir.path == "" {
+		return newSigningKey()
 	}
+	path := dir.file("sa.key")
+	if text, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	held, err := dir.lock()
+	if err != nil {
+		return nil, fmt.Errorf("key for the tokens of service accounts: %w", err)
+	}
+	defer func() { _ = held.Close() }()
+	if text, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
+		return text, err
+	}
+	text, err := newSigningKey()
+	if err != nil {
+		return nil, err
+	}
+	return text, writePrivate(path, text)
+}
+
+func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -51,11 +67,7 @@ func (k *Keyring) ownSigningKey() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	if c.CertDir != "" {
-		err = errors.Join(os.MkdirAll(c.CertDir, 0o700), writePrivate(path, text))
-	}
-	return text, err
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
 // AccountKeys are the keys that verify the tokens of service accounts; signing are those
