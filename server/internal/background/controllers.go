@@ -88,6 +88,7 @@ type Controllers struct {
 	chores         []chore
 	reported       reports
 	othersDropped  atomic.Bool                        // the API services of other releases
+	portKept       atomic.Bool                        // the port of the server's own service, since the start
 	manager        atomic.Pointer[controller.Manager] // nil while the controllers do not run here
 	background     sync.WaitGroup
 	lasting        context.Context // ends when Stop is called

@@ -28,7 +28,10 @@ func (c *Controllers) KeepOwnService(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	port := c.cfg.Port
+	port, err := c.ownPort(ctx)
+	if err != nil {
+		return fmt.Errorf("port of service %s: %w", addresses.OwnService, err)
+	}
 	ports, err := json.Marshal([]any{map[string]any{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}})
 	if err != nil {
 		return err
@@ -62,7 +65,41 @@ func (c *Controllers) KeepOwnService(ctx context.Context) error {
 	}
 	slice := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:%q}},"addressType":%q,"endpoints":[%s],
 		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, addresses.OwnService, profile.LabelDomain+"/service-name", addresses.OwnService, allocate.Family(address), strings.Join(ends, ","), port)
-	return c.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
+	if err := c.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType"); err != nil {
+		return err
+	}
+	c.portKept.Store(true)
+	return nil
+}
+
+// ownPort is the port in the server's own service and its endpoints: the one of this server. Servers that share the
+// store, with different ports, would correct each other for ever. So each of them corrects the port once, after its
+// start, and leaves it as it is afterwards, as kube-apiserver does.
+func (c *Controllers) ownPort(ctx context.Context) (int, error) {
+	row := c.catalog.Snapshot().Core("endpoints")
+	if c.cfg.Sharing == nil || row == nil || !c.portKept.Load() {
+		return c.cfg.Port, nil
+	}
+	entry, err := c.store.Get(ctx, row.Key("default", addresses.OwnService))
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return c.cfg.Port, err
+	}
+	doc, err := document.ReadStored(row.GV.Types(), row.Type, entry.Body)
+	if err != nil {
+		return 0, err
+	}
+	defer doc.Release()
+	for _, subset := range doc.Root().Get("subsets").Elements() {
+		for _, p := range subset.Get("ports").Elements() {
+			if n, ok := p.Get("port").Int(); ok {
+				return int(n), nil
+			}
+		}
+	}
+	return c.cfg.Port, nil
 }
 
 // servers are the addresses of all servers that share the store, with that of this one.

@@ -162,6 +162,54 @@ func TestOwnService(t *testing.T) {
 	second.AwaitCode("/api/v1/namespaces/shop/serviceaccounts/default", 200) // by its controllers
 }
 
+// TestOwnPorts: servers with different ports do not correct each other: the one that was started last has its
+// port in the cluster's own service, and what they do regularly writes nothing.
+func TestOwnPorts(t *testing.T) {
+	url := harness.Etcd(t)
+	start := func() *harness.Server {
+		return harness.Start(t, func(c *server.Config) {
+			harness.OnEtcd(c, url, "/registry")
+			c.AdvertiseAddress = "192.0.2.1"
+		})
+	}
+	paths := []string{"/api/v1/namespaces/default/services/kubernetes", "/api/v1/namespaces/default/endpoints/kubernetes",
+		"/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"}
+	lookAfter := func(s *harness.Server) {
+		t.Helper()
+		if err := s.Running.LookAfter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := start()
+	lookAfter(first)
+	second := start()
+	_, port, _ := strings.Cut(strings.TrimPrefix(second.Running.URL(), "https://"), ":")
+	lookAfter(second)
+	var before []any
+	for _, path := range paths {
+		r := second.Get(path)
+		if !strings.Contains(string(r.Body), `ort":`+port) {
+			t.Errorf("%s has not the port %s of the server that was started last: %s", path, port, r.Body)
+		}
+		before = append(before, r.Field(t, "metadata.resourceVersion"))
+	}
+	for range 2 {
+		lookAfter(first)
+		lookAfter(second)
+	}
+	for i, path := range paths {
+		if after := first.Get(path).Field(t, "metadata.resourceVersion"); after != before[i] {
+			t.Errorf("%s was written at %v, and again at %v", path, before[i], after)
+		}
+	}
+	// Addresses are corrected at all times, with the port that is there.
+	first.Merge(paths[1], `{"subsets":[{"addresses":[{"ip":"192.0.2.9"}],"ports":[{"name":"https","port":`+port+`}]}]}`).Expect(t, 200, "")
+	lookAfter(first)
+	if r := first.Get(paths[1]); !strings.Contains(string(r.Body), "192.0.2.1") || !strings.Contains(string(r.Body), port) {
+		t.Errorf("the endpoints are %s", r.Body)
+	}
+}
+
 // TestRightsAreTakenAway: a right that one server has taken away does not count at the other ones in
 // requests that begin later, and one that was given counts.
 func TestRightsAreTakenAway(t *testing.T) {
