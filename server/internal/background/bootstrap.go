@@ -172,17 +172,26 @@ func optionsOf(res *catalog.Row) (opts objects.Options) {
 
 // provide creates an object if it is missing.
 func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap.Object) error {
-	if _, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name)); err == nil {
-		return nil
-	} else if !errors.Is(err, store.ErrNotFound) {
+	if there, err := c.has(ctx, res, o); there || err != nil {
 		return err
 	}
 	_, err := c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: o.Namespace}, Opts: optionsOf(res), Creates: true,
 		Change: objects.NewObject(nil, func() (*document.Document, error) { return c.objects.DecodeOwn(res, o.JSON) })})
-	if api.IsReason(err, api.ReasonAlreadyExists) {
+	if err == nil || api.IsReason(err, api.ReasonAlreadyExists) {
+		return nil
+	}
+	if there, _ := c.has(ctx, res, o); there { // another server was quicker, and has the address of a service, say
 		return nil
 	}
 	return err
+}
+
+func (c *Controllers) has(ctx context.Context, res *catalog.Row, o bootstrap.Object) (bool, error) {
+	_, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // reconcileWith writes an existing object by the verdict of reconcile.

@@ -2,7 +2,9 @@ package etcdstore_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,6 +162,35 @@ func TestOwnService(t *testing.T) {
 	second.AwaitText(endpoints, `"addresses":[{"ip":"192.0.2.2"}]`)
 	second.Post("/api/v1/namespaces", `{"metadata":{"name":"shop"}}`).Expect(t, 201, "")
 	second.AwaitCode("/api/v1/namespaces/shop/serviceaccounts/default", 200) // by its controllers
+}
+
+// TestStartsAtOnce: servers that start together on an empty etcd make the objects of every cluster together, and none
+// of them reports that another one was quicker.
+func TestStartsAtOnce(t *testing.T) {
+	url := harness.Etcd(t)
+	for round := range 3 {
+		log := messages{all: map[string]int{}}
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				c := server.Config{}
+				harness.OnEtcd(&c, url, fmt.Sprint("/round", round))
+				c.CertDir, c.AdvertiseAddress = t.TempDir(), "192.0.2.1"
+				c.Logger = slog.New(slog.NewJSONHandler(&log, nil))
+				s, err := harness.Launch(t.Context(), c)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
+				<-s.Controllers.Bootstrapped()
+			})
+		}
+		all.Wait()
+		if n := log.all["objects that every cluster has could not be written; trying again"]; n > 0 {
+			t.Fatalf("round %d: %d failures: %v", round, n, log.all)
+		}
+	}
 }
 
 // TestOwnPorts: servers with different ports do not correct each other: the one that was started last has its
