@@ -73,14 +73,19 @@ release lacks are left out. Give the release that the new server is to serve.`,
 // NewExport makes the command that writes the objects of a store into etcd. An error of its PreRunE is one of the command
 // line.
 func NewExport() *cobra.Command {
-	var flags etcdFlags
+	var (
+		flags etcdFlags
+		anew  bool
+	)
 	cmd := &cobra.Command{
 		Use:   "export --to-etcd URL",
 		Short: "Write the objects of a store into etcd, for kube-apiserver",
 		Long: `Write the objects of a stopped server's store into an etcd that has no key below the
 prefix, in the form in which kube-apiserver of the same release keeps them. Names, uids, creation times,
-owners and managed fields stay. The resourceVersions are those of etcd, and may be lower
-than those that clients have seen: restart the programs that watch.
+owners and managed fields stay. The resourceVersions are those of etcd, and higher than those
+that clients have seen, so that programs which watch go on by themselves: for this etcd gets
+as many small writes as its revision is behind, some thousand a second, and forgets its
+history. With --revisions-anew it does not: restart the programs that watch then.
 
 The release is 1.25, or the one of --emulated-version: give the one that the server has. Kinds
 and fields that the release lacks are left out; the kinds are named.
@@ -95,7 +100,7 @@ the prefix: delete them before it is run again.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out, meter := cmd.OutOrStdout(), progress.On(cmd.ErrOrStderr())
-			done, err := flags.exportStore(cmd.Context(), meter)
+			done, err := flags.exportStore(cmd.Context(), anew, meter)
 			meter.Hide()
 			if err != nil {
 				return err
@@ -109,6 +114,7 @@ the prefix: delete them before it is run again.`,
 		},
 	}
 	flags.add(cmd.Flags(), "to-etcd")
+	cmd.Flags().BoolVar(&anew, "revisions-anew", false, "let resourceVersions be those of etcd as it is, which may be lower than those that clients have seen")
 	return cmd
 }
 

@@ -18,12 +18,14 @@ import (
 )
 
 // Export writes the objects of a stopped server's store into an empty etcd, in the form of
-// kube-apiserver. Names, uids, creation times and owners stay; the resourceVersions are those of
-// etcd.
+// kube-apiserver. Names, uids, creation times and owners stay. The resourceVersions are those of
+// etcd, which are higher than those of the store unless Anew says otherwise: clients that have seen the store's
+// go on.
 type Export struct {
 	Store *store.Engine
 	To    etcd.Config
 	Kinds stored.Kinds // all of the store
+	Anew  bool         // the resourceVersions may be lower
 	Meter *progress.Meter
 }
 
@@ -49,6 +51,11 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 		return fmt.Errorf("%s is in etcd already; export to an empty prefix, or delete what is below this one", item.Place)
 	}); err != nil {
 		return done, err
+	}
+	if !x.Anew {
+		if err := to.Raise(ctx, x.Store.Current()+1, func(done, total int64) { x.Meter.At("raising the revision of etcd", "revisions", done, total) }); err != nil {
+			return done, err
+		}
 	}
 	done.Objects = map[string]int64{}
 	sums := map[string][sha256.Size]byte{}

@@ -71,7 +71,7 @@ func (f *importFlags) source(ctx context.Context, all *catalog.Catalog, cipher *
 }
 
 // exportStore writes the objects of the store of a data directory into etcd: see Export.
-func (f *etcdFlags) exportStore(ctx context.Context, meter *progress.Meter) (done Exported, err error) {
+func (f *etcdFlags) exportStore(ctx context.Context, anew bool, meter *progress.Meter) (done Exported, err error) {
 	cipher, err := encryption.Read(f.encryption, catalog.ResourceOfKey)
 	if err != nil {
 		return done, err
@@ -99,6 +99,6 @@ func (f *etcdFlags) exportStore(ctx context.Context, meter *progress.Meter) (don
 	if err != nil {
 		return done, err
 	}
-	x := Export{Store: engine, To: to, Kinds: stored.NewKinds(all.Snapshot()).And(kinds), Meter: meter}
+	x := Export{Store: engine, To: to, Kinds: stored.NewKinds(all.Snapshot()).And(kinds), Anew: anew, Meter: meter}
 	return x.Run(ctx)
 }

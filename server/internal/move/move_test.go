@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/etcdtest"
@@ -260,6 +262,7 @@ func TestExportToEtcd(t *testing.T) {
 		places[l.Place] = string(l.Value)
 	}
 	filled(t, from, places)
+	seen := writeOften(t, from)
 	for _, args := range [][]string{{"import", "--from-etcd=" + from, "--data-dir=" + dir}, {"export", "--to-etcd=" + to, "--data-dir=" + dir},
 		{"import", "--from-etcd=" + to, "--data-dir=" + again}} {
 		if code, out, stderr := command(args...); code != 0 {
@@ -280,6 +283,9 @@ func TestExportToEtcd(t *testing.T) {
 			t.Errorf("%s: %v", place, err)
 			continue
 		}
+		if at := r.Kvs[0].ModRevision; at <= seen {
+			t.Errorf("%s has revision %d, while clients may have seen %d", place, at, seen)
+		}
 		// kube-apiserver adds these defaults when it reads such an object.
 		late := strings.HasPrefix(place, "/persistentvolume") || strings.HasPrefix(place, "/jobs/")
 		if got := string(r.Kvs[0].Value); got != value && !late {
@@ -289,4 +295,37 @@ func TestExportToEtcd(t *testing.T) {
 	if code, _, stderr := command("export", "--to-etcd="+to, "--data-dir="+dir); code != 1 || !strings.Contains(stderr, "is in etcd already") {
 		t.Errorf("a second export: %d: %s", code, stderr)
 	}
+	if answer := <-c.Watch(t.Context(), "/registry", clientv3.WithPrefix(), clientv3.WithRev(seen)); !errors.Is(answer.Err(), rpctypes.ErrCompacted) {
+		t.Errorf("a watch since a revision of the store gets %v, not that the revision is too old", answer)
+	}
+	anew := etcdtest.Start(t)
+	if code, out, stderr := command("export", "--to-etcd="+anew, "--data-dir="+dir, "--revisions-anew"); code != 0 || strings.Contains(out, fmt.Sprint(seen)) {
+		t.Errorf("an export with revisions of its own: %d: %s%s", code, out, stderr)
+	}
+	other, err := clientv3.New(clientv3.Config{Endpoints: []string{anew}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	if r, err := other.Get(t.Context(), "/registry", clientv3.WithPrefix(), clientv3.WithCountOnly()); err != nil || r.Count < int64(len(places)) || r.Header.Revision >= seen {
+		t.Errorf("an export with revisions of its own: %v, %v", r, err)
+	}
+}
+
+// writeOften raises the revision of an etcd, and returns the revision.
+func writeOften(t *testing.T, url string) (revision int64) {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for range 1000 {
+		r, err := c.Put(t.Context(), "/elsewhere", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision = r.Header.Revision
+	}
+	return revision
 }
