@@ -13,7 +13,7 @@ import (
 )
 
 // TestRaise: etcd's revision becomes at least the one that is asked for, and no more. Nothing is left but a history that
-// is compacted up to there; a second time, and an end before its time, are no harm.
+// is compacted up to there. It may be called twice, and be ended before its time.
 func TestRaise(t *testing.T) {
 	url := etcdtest.Start(t)
 	c := client(t, url)
