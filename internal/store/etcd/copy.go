@@ -57,8 +57,8 @@ func (c *Copy) Each(ctx context.Context, keysOnly bool, visit func(Item) error) 
 }
 
 // Fill writes the values of keys in one transaction, which must not exist in etcd yet. At most
-// MostFilled values fit into one, and about a megabyte of them. It returns their revision.
-func (c *Copy) Fill(ctx context.Context, all []Item) (revision uint64, err error) {
+// MostFilled values fit into one, and about a megabyte of them.
+func (c *Copy) Fill(ctx context.Context, all []Item) error {
 	var absent []clientv3.Cmp
 	var puts []clientv3.Op
 	for _, item := range all {
@@ -71,11 +71,11 @@ func (c *Copy) Fill(ctx context.Context, all []Item) (revision uint64, err error
 	answer, err := c.engine.client.Txn(ctx).If(absent...).Then(puts...).Commit()
 	switch {
 	case err != nil:
-		return 0, c.engine.plain(err)
+		return c.engine.plain(err)
 	case !answer.Succeeded:
-		return 0, errors.New("etcd: somebody else writes there; stop what does, and export to an empty prefix")
+		return errors.New("etcd: somebody else writes there; stop what does, and export to an empty prefix")
 	}
-	return uint64(answer.Header.Revision), nil
+	return nil
 }
 
 // MostFilled is the number of values that fit into one transaction of Fill: etcd accepts 128

@@ -52,10 +52,7 @@ func (c *Copy) Raise(ctx context.Context, least uint64, report func(done, total 
 		}
 	}
 	all.Wait()
-	err := context.Cause(ctx)
-	if newest.Load() > begin { // the key was written
-		err = errors.Join(err, c.unmark(context.WithoutCancel(ctx)))
-	}
+	err := errors.Join(context.Cause(ctx), c.unmark(context.WithoutCancel(ctx)))
 	if err == nil {
 		err = c.forget(ctx, max(least, begin))
 	}
@@ -63,7 +60,10 @@ func (c *Copy) Raise(ctx context.Context, least uint64, report func(done, total 
 }
 
 // raisePlace is the key that Raise writes, and deletes at its end.
-func (c *Copy) raisePlace() string { return c.engine.cfg.Prefix + "/capstan/revision" } // no key of the form
+func (c *Copy) raisePlace() string { return c.engine.markPlace("raised") }
+
+// Raises reports whether a key is the one that Raise writes, which stays where Raise was cut off.
+func (c *Copy) Raises(place string) bool { return place == c.raisePlace() }
 
 // write makes a revision. It waits for etcd's answer whatever becomes of ctx: no write is made after unmark.
 func (c *Copy) write(ctx context.Context, newest *atomic.Uint64) error {

@@ -80,7 +80,7 @@ func NewExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export --to-etcd URL",
 		Short: "Write the objects of a store into etcd, for kube-apiserver",
-		Long: `Write the objects of a stopped server's store into an etcd that has no key below the
+		Long: `Write the objects of a stopped server's store into an etcd that has no other key below the
 prefix, in the form in which kube-apiserver of the same release keeps them. Names, uids, creation times,
 owners and managed fields stay. The resourceVersions are those of etcd, and higher than those
 that clients have seen, so that programs which watch go on by themselves: for this etcd gets
@@ -90,8 +90,8 @@ history. With --revisions-anew it does not: restart the programs that watch then
 The release is 1.25, or the one of --emulated-version: give the one that the server has. Kinds
 and fields that the release lacks are left out; the kinds are named.
 
-What was written is read back and compared. An export that was cut off leaves keys below
-the prefix: delete them before it is run again.`,
+What was written is read back and compared. An export that was cut off goes on where it is
+run again, unless the objects have changed meanwhile: delete the keys below the prefix then.`,
 		PreRunE: func(*cobra.Command, []string) error {
 			if len(flags.etcd.EtcdServers) == 0 {
 				return errors.New("no etcd: give the URLs of its members with --to-etcd")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,17 +40,16 @@ type Exported struct {
 // filledBytes is the size of the values from which on a transaction of an export has enough.
 const filledBytes = 1 << 20
 
-// Run exports. Errors: those of both stores, objects that cannot be converted, and a prefix that has
-// keys: after an export that was cut off, those below the prefix have to be deleted.
+// Run exports. An export that was cut off is run again, and goes on. Errors: those of both stores, objects that cannot
+// be converted, and a prefix that has other keys than those of the export.
 func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 	to, err := etcd.OpenCopy(ctx, x.To)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if err := to.Each(ctx, true, func(item etcd.Item) error {
-		return fmt.Errorf("%s is in etcd already; export to an empty prefix, or delete what is below this one", item.Place)
-	}); err != nil {
+	there, err := x.there(ctx, to)
+	if err != nil {
 		return done, err
 	}
 	if !x.Anew {
@@ -58,26 +58,28 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 		}
 	}
 	done.Objects = map[string]int64{}
-	sums := map[string][sha256.Size]byte{}
+	sums := map[string]sum{}
 	batch, size := []etcd.Item(nil), 0
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
 		}
-		if done.Revision, err = to.Fill(ctx, batch); err != nil {
-			return err
-		}
+		err := to.Fill(ctx, batch)
 		batch, size = batch[:0], 0
-		return nil
+		return err
 	}
-	if err := x.each(ctx, func(item etcd.Item) error {
+	if err := x.each(ctx, "writing into etcd", func(item etcd.Item) error {
+		done.Objects[resourceOf(item.Key)]++
+		if f, ok := there[item.Key]; ok {
+			sums[item.Key] = f.data
+			return nil
+		}
 		if len(batch) == etcd.MostFilled || size+len(item.Data) > filledBytes {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 		batch, size = append(batch, item), size+len(item.Data)
-		done.Objects[resourceOf(item.Key)]++
 		sums[item.Key] = sha256.Sum256(item.Data)
 		return nil
 	}); err != nil {
@@ -89,11 +91,69 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 	if done.LeftOut, err = x.leftOut(ctx); err != nil {
 		return done, err
 	}
-	return done, x.compare(ctx, to, sums)
+	err = x.compare(ctx, to, sums)
+	done.Revision = to.Revision()
+	return done, err
 }
 
-// each visits the objects of the store in the form of etcd.
-func (x *Export) each(ctx context.Context, visit func(etcd.Item) error) error {
+type sum = [sha256.Size]byte
+
+// found is a value in etcd: its bytes there, and what they say, since encryption writes other bytes each time.
+type found struct{ data, value sum }
+
+// there are the values that an export which was cut off has written, by key. Errors: those of both stores, and other
+// values.
+func (x *Export) there(ctx context.Context, to *etcd.Copy) (map[string]found, error) {
+	all, other := map[string]found{}, ""
+	if err := to.Each(ctx, false, func(item etcd.Item) error {
+		if to.Raises(item.Place) {
+			return nil
+		}
+		value, err := x.said(item)
+		if item.Key == "" || err != nil {
+			other = item.Place
+		}
+		all[item.Key] = found{sha256.Sum256(item.Data), value}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	same := 0
+	if len(all) > 0 && other == "" {
+		if err := x.each(ctx, "comparing with etcd", func(item etcd.Item) error {
+			f, ok := all[item.Key]
+			if !ok {
+				return nil
+			}
+			value, err := x.said(item)
+			if same++; err == nil && value != f.value {
+				other = x.To.Prefix + x.To.Form.Place(item.Key)
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if same < len(all) && other == "" {
+		other = "an object that the store lacks"
+	}
+	if other != "" {
+		return nil, fmt.Errorf("%s is in etcd already; export to an empty prefix, or delete what is below this one", other)
+	}
+	return all, nil
+}
+
+// said is what the bytes of a value say.
+func (x *Export) said(item etcd.Item) (sum, error) {
+	v, err := x.To.Form.Decode(item.Key, item.Data)
+	if err != nil {
+		return sum{}, err
+	}
+	return sha256.Sum256(slices.Concat(binary.AppendUvarint(nil, uint64(len(v.Meta))), v.Meta, v.Body)), nil
+}
+
+// each visits the objects of the store in the form of etcd. work names what for.
+func (x *Export) each(ctx context.Context, work string, visit func(etcd.Item) error) error {
 	view, err := x.Store.At(ctx, 0)
 	if err != nil {
 		return err
@@ -110,7 +170,7 @@ func (x *Export) each(ctx context.Context, visit func(etcd.Item) error) error {
 	for _, prefix := range slices.Sorted(maps.Keys(x.Kinds)) {
 		var failure error
 		if err := view.Scan(ctx, prefix, "", func(e *store.Entry) bool {
-			x.Meter.At("writing into etcd", "objects", done, total)
+			x.Meter.At(work, "objects", done, total)
 			done++
 			var data []byte
 			if data, failure = x.encoded(ctx, x.Kinds[prefix], e); failure == nil {
@@ -153,12 +213,15 @@ func (x *Export) encoded(ctx context.Context, k *stored.Kind, e *store.Entry) ([
 }
 
 // compare reads the values back.
-func (x *Export) compare(ctx context.Context, to *etcd.Copy, sums map[string][sha256.Size]byte) error {
+func (x *Export) compare(ctx context.Context, to *etcd.Copy, sums map[string]sum) error {
 	if err := to.Advance(ctx); err != nil {
 		return err
 	}
 	if err := to.Each(ctx, false, func(item etcd.Item) error {
-		if sum, ours := sums[item.Key]; !ours || sum != sha256.Sum256(item.Data) {
+		if to.Raises(item.Place) {
+			return nil
+		}
+		if written, ours := sums[item.Key]; !ours || written != sha256.Sum256(item.Data) {
 			return fmt.Errorf("%s in etcd is not what was exported: somebody else writes there", item.Place)
 		}
 		delete(sums, item.Key)
