@@ -98,7 +98,8 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 
 type sum = [sha256.Size]byte
 
-// found is a value in etcd: its bytes there, and what they say, since encryption writes other bytes each time.
+// found has the hashes of a value in etcd: of its bytes there, and of the decoded value, since encryption makes other
+// bytes of a value each time.
 type found struct{ data, value sum }
 
 // there are the values that an export which was cut off has written, by key. Errors: those of both stores, and other
@@ -109,7 +110,7 @@ func (x *Export) there(ctx context.Context, to *etcd.Copy) (map[string]found, er
 		if to.Raises(item.Place) {
 			return nil
 		}
-		value, err := x.said(item)
+		value, err := x.decodedSum(item)
 		if item.Key == "" || err != nil {
 			other = item.Place
 		}
@@ -125,7 +126,7 @@ func (x *Export) there(ctx context.Context, to *etcd.Copy) (map[string]found, er
 			if !ok {
 				return nil
 			}
-			value, err := x.said(item)
+			value, err := x.decodedSum(item)
 			if same++; err == nil && value != f.value {
 				other = x.To.Prefix + x.To.Form.Place(item.Key)
 			}
@@ -143,8 +144,8 @@ func (x *Export) there(ctx context.Context, to *etcd.Copy) (map[string]found, er
 	return all, nil
 }
 
-// said is what the bytes of a value say.
-func (x *Export) said(item etcd.Item) (sum, error) {
+// decodedSum hashes the decoded value of an item.
+func (x *Export) decodedSum(item etcd.Item) (sum, error) {
 	v, err := x.To.Form.Decode(item.Key, item.Data)
 	if err != nil {
 		return sum{}, err
