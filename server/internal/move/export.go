@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,6 +36,8 @@ type Exported struct {
 	LeftOut  map[string]int64 // those of resources that the release does not have
 }
 
+type sum = [sha256.Size]byte
+
 // filledBytes is the size of the values from which on a transaction of an export has enough.
 const filledBytes = 1 << 20
 
@@ -68,10 +69,10 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 		batch, size = batch[:0], 0
 		return err
 	}
-	if err := x.each(ctx, "writing into etcd", func(item etcd.Item) error {
+	if err := x.each(ctx, func(item etcd.Item) error {
 		done.Objects[resourceOf(item.Key)]++
-		if f, ok := there[item.Key]; ok {
-			sums[item.Key] = f.data
+		if written, ok := there[item.Key]; ok {
+			sums[item.Key] = written
 			return nil
 		}
 		if len(batch) == etcd.MostFilled || size+len(item.Data) > filledBytes {
@@ -96,65 +97,55 @@ func (x *Export) Run(ctx context.Context) (done Exported, err error) {
 	return done, err
 }
 
-type sum = [sha256.Size]byte
-
-// found has the hashes of a value in etcd: of its bytes there, and of the decoded value, since encryption makes other
-// bytes of a value each time.
-type found struct{ data, value sum }
-
-// there are the values that an export which was cut off has written, by key. Errors: those of both stores, and other
-// values.
-func (x *Export) there(ctx context.Context, to *etcd.Copy) (map[string]found, error) {
-	all, other := map[string]found{}, ""
-	if err := to.Each(ctx, false, func(item etcd.Item) error {
+// there are the hashes of the values that an export which was cut off has written, by key. Errors: those of both
+// stores, and another key or value.
+func (x *Export) there(ctx context.Context, to *etcd.Copy) (map[string]sum, error) {
+	view, err := x.Store.At(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = view.Close() }()
+	all := map[string]sum{}
+	return all, to.Each(ctx, false, func(item etcd.Item) error {
 		if to.Raises(item.Place) {
 			return nil
 		}
-		value, err := x.decodedSum(item)
-		if item.Key == "" || err != nil {
-			other = item.Place
+		same, err := x.same(ctx, view, item)
+		if err == nil && !same {
+			err = fmt.Errorf("%s is in etcd already; export to an empty prefix, or delete what is below this one", item.Place)
 		}
-		all[item.Key] = found{sha256.Sum256(item.Data), value}
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	same := 0
-	if len(all) > 0 && other == "" {
-		if err := x.each(ctx, "comparing with etcd", func(item etcd.Item) error {
-			f, ok := all[item.Key]
-			if !ok {
-				return nil
-			}
-			value, err := x.decodedSum(item)
-			if same++; err == nil && value != f.value {
-				other = x.To.Prefix + x.To.Form.Place(item.Key)
-			}
-			return err
-		}); err != nil {
-			return nil, err
-		}
-	}
-	if same < len(all) && other == "" {
-		other = "an object that the store lacks"
-	}
-	if other != "" {
-		return nil, fmt.Errorf("%s is in etcd already; export to an empty prefix, or delete what is below this one", other)
-	}
-	return all, nil
+		all[item.Key] = sha256.Sum256(item.Data)
+		return err
+	})
 }
 
-// decodedSum hashes the decoded value of an item.
-func (x *Export) decodedSum(item etcd.Item) (sum, error) {
-	v, err := x.To.Form.Decode(item.Key, item.Data)
+// same reports whether a value in etcd is what the export writes. Encryption makes other bytes of a value each time.
+func (x *Export) same(ctx context.Context, view store.Reader, item etcd.Item) (bool, error) {
+	k := x.Kinds[catalog.KeyPrefix(item.Key)]
+	if k == nil {
+		return false, nil
+	}
+	entry, err := view.Get(item.Key)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
 	if err != nil {
-		return sum{}, err
+		return false, err
 	}
-	return sha256.Sum256(slices.Concat(binary.AppendUvarint(nil, uint64(len(v.Meta))), v.Meta, v.Body)), nil
+	data, err := x.encoded(ctx, k, &entry)
+	if err != nil || bytes.Equal(data, item.Data) {
+		return err == nil, err
+	}
+	written, err := x.To.Form.Decode(item.Key, data)
+	if err != nil {
+		return false, err
+	}
+	there, err := x.To.Form.Decode(item.Key, item.Data)
+	return err == nil && x.To.Form.Equal(item.Key, there, written), nil
 }
 
-// each visits the objects of the store in the form of etcd. work names what for.
-func (x *Export) each(ctx context.Context, work string, visit func(etcd.Item) error) error {
+// each visits the objects of the store in the form of etcd.
+func (x *Export) each(ctx context.Context, visit func(etcd.Item) error) error {
 	view, err := x.Store.At(ctx, 0)
 	if err != nil {
 		return err
@@ -171,7 +162,7 @@ func (x *Export) each(ctx context.Context, work string, visit func(etcd.Item) er
 	for _, prefix := range slices.Sorted(maps.Keys(x.Kinds)) {
 		var failure error
 		if err := view.Scan(ctx, prefix, "", func(e *store.Entry) bool {
-			x.Meter.At(work, "objects", done, total)
+			x.Meter.At("writing into etcd", "objects", done, total)
 			done++
 			var data []byte
 			if data, failure = x.encoded(ctx, x.Kinds[prefix], e); failure == nil {
