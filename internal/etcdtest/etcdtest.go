@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/capstan-dev/capstan/internal/etcdtest/member"
 )
 
@@ -48,6 +50,17 @@ var program = sync.OnceValues(func() (string, error) {
 func Start(t testing.TB, arguments ...string) string {
 	t.Helper()
 	return launch(t, t.TempDir(), append([]string{"-dir", t.TempDir()}, arguments...))[0].URL
+}
+
+// Client is a client of an etcd, which ends with the test.
+func Client(t testing.TB, url string) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 // Cluster starts an etcd with some members, which end with the test.

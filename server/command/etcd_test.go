@@ -76,11 +76,7 @@ var onEtcd = program{"capstan", server.Config{Etcd: server.Etcd{OpenEtcd: etcdst
 // and no other.
 func TestStoreCheckEtcd(t *testing.T) {
 	url := etcdtest.Start(t)
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := etcdtest.Client(t, url)
 	for place, value := range map[string]string{"/registry/configmaps/default/bad": "hello", "/registry/pods/default/bad": "k8s\x00half", "/registry/masterleases/a": "theirs",
 		"/registry/configmaps/default/good": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"good","namespace":"default"}}`} {
 		if _, err := c.Put(t.Context(), place, value); err != nil {

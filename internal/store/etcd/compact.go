@@ -58,8 +58,13 @@ func (e *Engine) compactOnce(ctx context.Context, version, before int64) (now, c
 	if before == 0 {
 		return version + 1, current, nil
 	}
-	if _, err = e.client.Compact(ctx, before); errors.Is(err, rpctypes.ErrCompacted) {
-		err = nil
+	return version + 1, current, e.forget(ctx, before)
+}
+
+// forget has etcd compact its history before a revision, unless it has already.
+func (e *Engine) forget(ctx context.Context, before int64) error {
+	if _, err := e.client.Compact(ctx, before); !errors.Is(err, rpctypes.ErrCompacted) {
+		return err
 	}
-	return version + 1, current, err
+	return nil
 }

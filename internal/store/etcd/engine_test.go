@@ -219,11 +219,7 @@ func TestReplicaComesBack(t *testing.T) {
 
 func compact(t *testing.T, url string, revision uint64) {
 	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := etcdtest.Client(t, url)
 	if _, err := c.Compact(context.Background(), int64(revision), clientv3.WithCompactPhysical()); err != nil {
 		t.Fatal(err)
 	}
@@ -234,11 +230,7 @@ func TestForeignKeys(t *testing.T) {
 	url := etcdtest.Start(t)
 	e := open(t, url, vfs.NewMem())
 	defer func() { _ = e.Close() }()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := etcdtest.Client(t, url)
 	put(t, e, "a", 1)
 	for _, key := range []string{"/registry/foreign/x", "/elsewhere"} {
 		if _, err := c.Put(t.Context(), key, "hello"); err != nil {

@@ -99,7 +99,7 @@ func TestReplicaWaitsForKeys(t *testing.T) {
 // can be read it is touched, which views and watches of each server show.
 func TestRefusedKeys(t *testing.T) {
 	url := etcdtest.Start(t)
-	c := client(t, url)
+	c := etcdtest.Client(t, url)
 	writer := open(t, url, vfs.NewMem())
 	defer func() { _ = writer.Close() }()
 	e, service := guardedServer(t, url, refuses, func(*etcd.Config) {})

@@ -17,7 +17,7 @@ import (
 // and large ones after each other, and no more questions are asked than pages need.
 func TestManyPages(t *testing.T) {
 	url := etcdtest.Start(t)
-	etcd := client(t, url)
+	etcd := etcdtest.Client(t, url)
 	const small, large, together = 12_000, 300, 100
 	for first := 0; first < small+large; first += together {
 		var puts []clientv3.Op

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 const (
@@ -95,7 +93,7 @@ func (c *Copy) unmark(ctx context.Context) error {
 func (c *Copy) forget(ctx context.Context, before uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, c.engine.cfg.Timeout)
 	defer cancel()
-	if _, err := c.engine.client.Compact(ctx, int64(before)); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+	if err := c.engine.forget(ctx, int64(before)); err != nil {
 		return c.engine.plain(err)
 	}
 	return nil

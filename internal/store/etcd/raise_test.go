@@ -16,7 +16,7 @@ import (
 // is compacted up to there. It may be called twice, and be ended before its time.
 func TestRaise(t *testing.T) {
 	url := etcdtest.Start(t)
-	c := client(t, url)
+	c := etcdtest.Client(t, url)
 	if _, err := c.Put(t.Context(), "/other", "kept"); err != nil {
 		t.Fatal(err)
 	}

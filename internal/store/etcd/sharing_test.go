@@ -34,16 +34,6 @@ func openWith(t *testing.T, url string, change func(*etcd.Config)) *etcd.Engine 
 	return e
 }
 
-func client(t *testing.T, url string) *clientv3.Client {
-	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
@@ -85,7 +75,7 @@ func TestLead(t *testing.T) {
 		t.Error(err)
 	}
 	// The lease ends as that of a server which is paused.
-	if _, err := client(t, url).Delete(t.Context(), "/registry/capstan/leads/task"); err != nil {
+	if _, err := etcdtest.Client(t, url).Delete(t.Context(), "/registry/capstan/leads/task"); err != nil {
 		t.Fatal(err)
 	}
 	second := <-leads
@@ -115,7 +105,7 @@ func TestLives(t *testing.T) {
 	for _, key := range []string{"events/a", "events/b", "events/c"} {
 		put(t, e, key, 1)
 	}
-	leases, err := client(t, url).Leases(t.Context())
+	leases, err := etcdtest.Client(t, url).Leases(t.Context())
 	if err != nil || len(leases.Leases) > 2 {
 		t.Errorf("%d leases, %v", len(leases.Leases), err)
 	}
@@ -133,7 +123,7 @@ func TestCompaction(t *testing.T) {
 		all = append(all, openWith(t, url, func(c *etcd.Config) { c.Compaction = 100 * time.Millisecond }))
 	}
 	first := put(t, all[0], "a", 1)
-	c := client(t, url)
+	c := etcdtest.Client(t, url)
 	eventually(t, "the history is compacted", func() bool {
 		put(t, all[1], "a", 2)
 		_, err := c.Get(t.Context(), "a", clientv3.WithRev(int64(first.Revision)))

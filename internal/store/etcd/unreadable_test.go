@@ -61,7 +61,7 @@ func sees(t *testing.T, s store.Store, revision uint64) string {
 // a compaction, too.
 func TestUnreadable(t *testing.T) {
 	url, fs := etcdtest.Start(t), vfs.NewMem()
-	e, c := open(t, url, fs), client(t, url)
+	e, c := open(t, url, fs), etcdtest.Client(t, url)
 	defer func() { _ = e.Close() }()
 	for i, key := range []string{"k/a", "k/b", "k/c"} {
 		put(t, e, key, i)

@@ -139,10 +139,10 @@ func (c *Controllers) reconcileObject(ctx context.Context, o bootstrap.Object) e
 	if res == nil || !c.catalog.Snapshot().Serves(res.GV.Group, res.Plural) || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if _, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name)); errors.Is(err, store.ErrNotFound) {
-		return c.provide(ctx, res, o)
-	} else if err != nil {
+	if there, err := c.has(ctx, res, o); err != nil {
 		return err
+	} else if !there {
+		return c.provide(ctx, res, o)
 	}
 	reconcile, annotation := bootstrap.Reconcile, "rbac.authorization."+profile.LabelDomain+"/autoupdate"
 	switch res.GV.Group {
@@ -186,6 +186,7 @@ func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap
 	return err
 }
 
+// has reports whether an object of a name is there.
 func (c *Controllers) has(ctx context.Context, res *catalog.Row, o bootstrap.Object) (bool, error) {
 	_, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name))
 	if errors.Is(err, store.ErrNotFound) {

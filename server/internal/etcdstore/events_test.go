@@ -28,7 +28,7 @@ func withEvents(t *testing.T) (all []*harness.Server, main, events *clientv3.Cli
 			c.Controllers = []string{"*"}
 		}))
 	}
-	return all, client(t, url), client(t, elsewhere)
+	return all, etcdtest.Client(t, url), etcdtest.Client(t, elsewhere)
 }
 
 // keys are those below a prefix in an etcd.

@@ -47,7 +47,7 @@ func TestHungMember(t *testing.T) {
 		if err := m.Resume(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client(t, m.URL).Get(t.Context(), "a"); err != nil { // it is one of the cluster again
+		if _, err := etcdtest.Client(t, m.URL).Get(t.Context(), "a"); err != nil { // it is one of the cluster again
 			t.Fatal(err)
 		}
 	}

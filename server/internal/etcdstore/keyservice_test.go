@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
+	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/internal/kmstest"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
@@ -41,11 +40,7 @@ func guardedSecrets(t *testing.T, version int) {
 	if n := kms.Asked.Load(); n > 20 {
 		t.Errorf("20 secrets, two servers and their replicas took %d questions", n)
 	}
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := etcdtest.Client(t, url)
 	for _, place := range []string{"secrets/default/s1", "services/specs/default/kubernetes", "ranges/serviceips"} {
 		value, err := client.Get(t.Context(), "/registry/"+place)
 		if mark := fmt.Sprintf("k8s:enc:kms:v%d:k:", version); err != nil || len(value.Kvs) != 1 || !strings.HasPrefix(string(value.Kvs[0].Value), mark) {

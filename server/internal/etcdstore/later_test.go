@@ -7,6 +7,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
 )
@@ -47,7 +48,7 @@ func TestFieldsOfLaterReleases(t *testing.T) {
 	s := harness.Start(t, func(c *server.Config) { harness.OnEtcd(c, url, "/registry") })
 	const maps, place = "/api/v1/namespaces/default/configmaps", "/registry/configmaps/default/a"
 	s.Post(maps, `{"metadata":{"name":"a"},"data":{"k":"v"}}`).Expect(t, 201, "")
-	etcd := client(t, url)
+	etcd := etcdtest.Client(t, url)
 	value := func() []byte {
 		t.Helper()
 		return valueAt(t, etcd, place)
@@ -85,7 +86,7 @@ func TestPartsOfLaterReleases(t *testing.T) {
 	const pods, place = "/api/v1/namespaces/default/pods", "/registry/pods/default/a"
 	s.Post("/api/v1/namespaces/default/serviceaccounts", `{"metadata":{"name":"default"}}`)
 	s.Post(pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"e","valueFrom":{"configMapKeyRef":{"name":"later","key":"k"}}}],"lifecycle":{"preStop":{"httpGet":{"path":"/slowly","port":80}}}}]}}`).Expect(t, 201, "")
-	etcd := client(t, url)
+	etcd := etcdtest.Client(t, url)
 	value := func() []byte {
 		t.Helper()
 		return valueAt(t, etcd, place)
@@ -141,7 +142,7 @@ func TestKindsWithoutTheirOddVersion(t *testing.T) {
 		}
 		s.Post("/apis/flowcontrol.apiserver.k8s.io/"+served+"/flowschemas", `{"metadata":{"name":"own"},"spec":{"priorityLevelConfiguration":{"name":"global-default"}}}`).
 			Expect(t, 201, "")
-		value := valueAt(t, client(t, url), "/registry/flowschemas/own")
+		value := valueAt(t, etcdtest.Client(t, url), "/registry/flowschemas/own")
 		if !bytes.Contains(value, []byte("flowcontrol.apiserver.k8s.io/"+want+"\x12")) {
 			t.Errorf("%s: %q", release, value[:60])
 		}

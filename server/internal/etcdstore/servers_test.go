@@ -308,7 +308,7 @@ func TestWatchOfSharedRevision(t *testing.T) {
 // object, also as it is, has the form of the server that makes it.
 func TestMediaTypes(t *testing.T) {
 	url := harness.Etcd(t)
-	etcd := client(t, url)
+	etcd := etcdtest.Client(t, url)
 	forms := map[string]string{codec.BinaryMedia: "k8s\x00", "application/json": "{", "application/yaml": "apiVersion: v1\n"}
 	servers := map[string]*harness.Server{}
 	for media := range forms {
@@ -348,7 +348,7 @@ func TestMediaTypes(t *testing.T) {
 // object as it is writes the object with the newest key.
 func TestKeyGoesOutOfUse(t *testing.T) {
 	url := harness.Etcd(t)
-	etcd := client(t, url)
+	etcd := etcdtest.Client(t, url)
 	start := func(keys string) *harness.Server {
 		file := filepath.Join(t.TempDir(), "encryption.yaml")
 		text := "{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [{resources: [secrets], providers: [{aescbc: {keys: [" + keys + "]}}]}]}"

@@ -92,7 +92,7 @@ func TestNoSpace(t *testing.T) {
 // loseLead ends the lead of the server that runs the controllers.
 func loseLead(t *testing.T, url string) {
 	t.Helper()
-	c := client(t, url)
+	c := etcdtest.Client(t, url)
 	lead, err := c.Get(t.Context(), "/registry/capstan/leads/controllers")
 	if err != nil || len(lead.Kvs) != 1 {
 		t.Fatal(lead, err)
@@ -105,7 +105,7 @@ func loseLead(t *testing.T, url string) {
 // makeSpace does what an operator does with a full etcd.
 func makeSpace(t *testing.T, url string) {
 	t.Helper()
-	c := client(t, url)
+	c := etcdtest.Client(t, url)
 	now, err := c.Get(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -119,14 +119,4 @@ func makeSpace(t *testing.T, url string) {
 	if _, err := c.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func client(t *testing.T, url string) *clientv3.Client {
-	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
+	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
 )
@@ -17,11 +16,7 @@ import (
 // server that runs and by one that starts.
 func TestValuesThatCannotBeRead(t *testing.T) {
 	url := harness.Etcd(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := etcdtest.Client(t, url)
 	log := &harness.Lines{}
 	start := func() *harness.Server {
 		return harness.Start(t, func(c *server.Config) {

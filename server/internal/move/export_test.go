@@ -21,10 +21,7 @@ import (
 // then has the same bytes.
 func TestExportToEtcd(t *testing.T) {
 	from, to, dir, again := etcdtest.Start(t), etcdtest.Start(t), t.TempDir(), t.TempDir()
-	places := map[string]string{}
-	for _, l := range recorded(t) {
-		places[l.Place] = string(l.Value)
-	}
+	places := recordedPlaces(t)
 	filled(t, from, places)
 	seen := writeOften(t, from)
 	for _, args := range [][]string{{"import", "--from-etcd=" + from, "--data-dir=" + dir}, {"export", "--to-etcd=" + to, "--data-dir=" + dir},
@@ -36,11 +33,7 @@ func TestExportToEtcd(t *testing.T) {
 	if got, want := bodies(t, again), bodies(t, dir); !reflect.DeepEqual(got, want) {
 		t.Errorf("exported and imported again:\n%v\nexpected\n%v", got, want)
 	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{to}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := etcdtest.Client(t, to)
 	for place, value := range places {
 		r, err := c.Get(t.Context(), "/registry"+place)
 		if err != nil || len(r.Kvs) != 1 {
@@ -63,11 +56,7 @@ func TestExportToEtcd(t *testing.T) {
 	if code, out, stderr := command("export", "--to-etcd="+anew, "--data-dir="+dir, "--revisions-anew"); code != 0 || strings.Contains(out, fmt.Sprint(seen)) {
 		t.Errorf("an export with revisions of its own: %d: %s%s", code, out, stderr)
 	}
-	other, err := clientv3.New(clientv3.Config{Endpoints: []string{anew}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Close() }()
+	other := etcdtest.Client(t, anew)
 	if r, err := other.Get(t.Context(), "/registry", clientv3.WithPrefix(), clientv3.WithCountOnly()); err != nil || r.Count < int64(len(places)) || r.Header.Revision >= seen {
 		t.Errorf("an export with revisions of its own: %v, %v", r, err)
 	}
@@ -77,10 +66,7 @@ func TestExportToEtcd(t *testing.T) {
 // where something else is in etcd than what the export writes.
 func TestExportGoesOn(t *testing.T) {
 	from, to, dir := etcdtest.Start(t), etcdtest.Start(t), t.TempDir()
-	places := map[string]string{}
-	for _, l := range recorded(t) {
-		places[l.Place] = string(l.Value)
-	}
+	places := recordedPlaces(t)
 	filled(t, from, places)
 	keys := filepath.Join(t.TempDir(), "keys.yaml")
 	if err := os.WriteFile(keys, []byte(`{"kind":"EncryptionConfiguration","apiVersion":"apiserver.config.k8s.io/v1","resources":[{"resources":["configmaps","secrets"],
@@ -90,11 +76,7 @@ func TestExportGoesOn(t *testing.T) {
 	if code, out, stderr := command("import", "--from-etcd="+from, "--data-dir="+dir, "--encryption-provider-config="+keys); code != 0 {
 		t.Fatalf("%d: %s%s", code, out, stderr)
 	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{to}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := etcdtest.Client(t, to)
 	values := func() map[string]string {
 		t.Helper()
 		r, err := c.Get(t.Context(), "/registry/", clientv3.WithPrefix())
@@ -117,6 +99,7 @@ func TestExportGoesOn(t *testing.T) {
 	export(0, whole)
 	all := values()
 	for n, place := range slices.Sorted(maps.Keys(all)) {
+		var err error
 		if n%3 > 0 {
 			_, err = c.Delete(t.Context(), place)
 		} else if n == 0 { // as Raise leaves it
@@ -153,7 +136,8 @@ func TestExportGoesOn(t *testing.T) {
 		if n := len(values()); n != missing {
 			t.Errorf("with another value at %s the export has written %d", place, n-missing)
 		}
-		if _, err = c.Delete(t.Context(), place); before != "" {
+		_, err := c.Delete(t.Context(), place)
+		if before != "" {
 			_, err = c.Put(t.Context(), place, before)
 		}
 		if err != nil {
@@ -166,11 +150,7 @@ func TestExportGoesOn(t *testing.T) {
 // writeOften raises the revision of an etcd, and returns the revision.
 func writeOften(t *testing.T, url string) (revision int64) {
 	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := etcdtest.Client(t, url)
 	for range 1000 {
 		r, err := c.Put(t.Context(), "/elsewhere", "")
 		if err != nil {

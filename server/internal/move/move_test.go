@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -65,14 +64,20 @@ func recorded(t *testing.T) (all []line) {
 	return all
 }
 
+// recordedPlaces are the values of recorded, by place.
+func recordedPlaces(t *testing.T) map[string]string {
+	t.Helper()
+	places := map[string]string{}
+	for _, l := range recorded(t) {
+		places[l.Place] = string(l.Value)
+	}
+	return places
+}
+
 // filled puts values into etcd, and returns the revision at which each place got its value.
 func filled(t *testing.T, url string, places map[string]string) map[string]int64 {
 	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := etcdtest.Client(t, url)
 	revisions := map[string]int64{}
 	for place, value := range places {
 		r, err := c.Put(t.Context(), "/registry"+place, value)

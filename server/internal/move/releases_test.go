@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/capstan-dev/capstan/internal/etcdtest"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/harness"
@@ -73,11 +71,7 @@ func TestMoveOfAnotherRelease(t *testing.T) {
 			t.Errorf("%s are not named: %d: %s%s", resource, code, out, stderr)
 		}
 	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{to}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := etcdtest.Client(t, to)
 	for _, o := range laterObjects {
 		r, err := c.Get(t.Context(), "/registry"+o.place)
 		if err != nil || len(r.Kvs) != 1 || !strings.Contains(string(r.Kvs[0].Value), o.stored) {

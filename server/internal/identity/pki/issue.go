@@ -47,54 +47,40 @@ type keyPair struct {
 // authority returns an authority of the directory, with that common name. A missing or
 // expiring one is made anew; an unreadable one is an error, because clients may trust it.
 func (d certDir) authority(name, subject string) (*keyPair, error) {
-	if p, err := d.read(name); err == nil && d.lasts(p.cert) {
+	return findOrMake(d, "own certificate authority "+name, func() (*keyPair, error) {
+		p, err := d.read(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("own certificate authority %s: %w; restore the files from a backup, or remove both and a new authority is made (clients then need the new kubeconfig)", name, err)
+		}
+		if err != nil || !d.lasts(p.cert) {
+			return nil, fs.ErrNotExist
+		}
 		return p, nil
-	}
-	held, err := d.lock()
-	if err != nil {
-		return nil, fmt.Errorf("own certificate authority %s: %w", name, err)
-	}
-	defer func() { _ = held.Close() }()
-	p, err := d.read(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("own certificate authority %s: %w; restore the files from a backup, or remove both and a new authority is made (clients then need the new kubeconfig)", name, err)
-	}
-	if err == nil && d.lasts(p.cert) {
-		return p, nil
-	}
-	return d.make(name, nil, &x509.Certificate{
-		Subject:               pkix.Name{CommonName: subject},
-		NotAfter:              d.now.Add(authorityLife),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
+	}, func() (*keyPair, error) {
+		return d.make(name, nil, &x509.Certificate{
+			Subject:               pkix.Name{CommonName: subject},
+			NotAfter:              d.now.Add(authorityLife),
+			IsCA:                  true,
+			BasicConstraintsValid: true,
+			KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
+		})
 	})
 }
 
 // issued returns the certificate with that name, signed by ca. It is made anew when it is
 // missing, expiring, damaged, of another authority, or not as requested.
 func (d certDir) issued(name string, ca *keyPair, request *x509.Certificate) (*keyPair, error) {
-	asRequested := func() *keyPair {
+	return findOrMake(d, "certificate "+name, func() (*keyPair, error) {
 		p, err := d.read(name)
 		if err != nil || !d.lasts(p.cert) || p.cert.CheckSignatureFrom(ca.cert) != nil || !satisfies(p.cert, request) {
-			return nil
+			return nil, fs.ErrNotExist
 		}
-		return p
-	}
-	if p := asRequested(); p != nil {
 		return p, nil
-	}
-	held, err := d.lock()
-	if err != nil {
-		return nil, fmt.Errorf("certificate %s: %w", name, err)
-	}
-	defer func() { _ = held.Close() }()
-	if p := asRequested(); p != nil {
-		return p, nil
-	}
-	request.NotAfter = d.now.Add(issuedLife)
-	request.KeyUsage = x509.KeyUsageDigitalSignature
-	return d.make(name, ca, request)
+	}, func() (*keyPair, error) {
+		request.NotAfter = d.now.Add(issuedLife)
+		request.KeyUsage = x509.KeyUsageDigitalSignature
+		return d.make(name, ca, request)
+	})
 }
 
 // lasts reports whether a certificate is valid now and for some time.

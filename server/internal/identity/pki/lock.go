@@ -14,9 +14,30 @@ import (
 // lockWait is the longest wait for others that make files of a directory, which takes them milliseconds.
 const lockWait = 10 * time.Second
 
-// lock keeps other servers from making files of the directory until it is closed. Servers of one cluster share
-// the directory, and may start at the same time. Who reads files needs no lock: a pair of files that is
-// about to be replaced is read again under the lock, before it is judged. Errors: others have the lock for
+// findOrMake returns what find finds in the directory. A missing value (fs.ErrNotExist) is made under the lock, where
+// find looks again: servers of one cluster share the directory, and may start at the same time. Other errors of find
+// count under the lock only, since another server may be replacing the files. what begins the error of the lock.
+func findOrMake[T any](d certDir, what string, find, produce func() (T, error)) (T, error) {
+	v, first := find()
+	if first == nil {
+		return v, nil
+	}
+	held, err := d.lock()
+	switch {
+	case err == nil:
+	case errors.Is(first, fs.ErrNotExist):
+		return v, fmt.Errorf("%s: %w", what, err)
+	default:
+		return v, first
+	}
+	defer func() { _ = held.Close() }()
+	if v, err = find(); errors.Is(err, fs.ErrNotExist) {
+		return produce()
+	}
+	return v, err
+}
+
+// lock keeps other servers from making files of the directory until it is closed. Errors: others have the lock for
 // too long, or the directory cannot be written.
 func (d certDir) lock() (io.Closer, error) {
 	if d.path == "" {

@@ -8,9 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -40,22 +38,13 @@ func (k *Keyring) ownSigningKey() ([]byte, error) {
 		return newSigningKey()
 	}
 	path := dir.file("sa.key")
-	if text, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
-		return text, err
-	}
-	held, err := dir.lock()
-	if err != nil {
-		return nil, fmt.Errorf("key for the tokens of service accounts: %w", err)
-	}
-	defer func() { _ = held.Close() }()
-	if text, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
-		return text, err
-	}
-	text, err := newSigningKey()
-	if err != nil {
-		return nil, err
-	}
-	return text, writePrivate(path, text)
+	return findOrMake(dir, "key for the tokens of service accounts", func() ([]byte, error) { return os.ReadFile(path) }, func() ([]byte, error) {
+		text, err := newSigningKey()
+		if err != nil {
+			return nil, err
+		}
+		return text, writePrivate(path, text)
+	})
 }
 
 func newSigningKey() ([]byte, error) {
